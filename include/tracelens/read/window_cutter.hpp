@@ -1,0 +1,170 @@
+/// Finds where a stretch of trace text may be cut: between two events of the event array. Quote parity and nesting
+/// depth decide, not newlines, so pretty and compact files are the same to it. Where damage has upset parity or depth,
+/// events are found again by the look of their first key.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <string_view>
+
+#include <tracelens/core/json_text.hpp>
+#include <tracelens/core/simd.hpp>
+
+namespace tracelens {
+
+/// Masks of one 64-byte block: reads at least 64 bytes.
+using MaskFunction = StructuralMasks (*)(const char*);
+
+struct Cut {
+    enum class Kind : std::uint8_t {
+        none,          ///< no event ends in the text
+        event,         ///< `end` is just behind an event that another one follows
+        end_of_array,  ///< `end` is just behind the last event; `next` is at the closing bracket
+        broken,        ///< parity or depth make no sense from `end` on
+    };
+    Kind kind = Kind::none;
+    std::size_t end = 0;   ///< one past the last complete event
+    std::size_t next = 0;  ///< where the next event starts, or the closing bracket
+    bool trailing_comma = false;
+};
+
+namespace detail {
+
+/// Bit i set when the number of set bits in [0, i] is odd.
+constexpr std::uint64_t prefix_xor(std::uint64_t bits) noexcept {
+    for (unsigned shift = 1; shift < 64; shift *= 2) bits ^= bits << shift;
+    return bits;
+}
+
+/// Characters behind an odd run of backslashes. `carry`: the previous block ended in such a run.
+constexpr std::uint64_t escaped_characters(std::uint64_t backslashes, bool& carry) noexcept {
+    if (backslashes == 0) {
+        const std::uint64_t escaped = carry ? 1 : 0;
+        carry = false;
+        return escaped;
+    }
+    std::uint64_t escaped = 0;
+    bool pending = carry;
+    for (unsigned i = 0; i < 64; ++i) {
+        const std::uint64_t bit = std::uint64_t{1} << i;
+        if (pending) {
+            escaped |= bit;
+            pending = false;
+        } else if ((backslashes & bit) != 0) {
+            pending = true;
+        }
+    }
+    carry = pending;
+    return escaped;
+}
+
+inline std::size_t skip_space(std::string_view text, std::size_t at) noexcept {
+    while (at < text.size() && is_space(text[at])) ++at;
+    return at;
+}
+
+/// Keys with which events begin in the files of known writers.
+inline constexpr std::array<std::string_view, 12> event_keys = {"ph",  "name", "cat", "pid", "tid",  "ts",
+                                                                "dur", "args", "id",  "bp",  "s", "tts"};
+
+/// Whether an event starts at the `{` at `at`: its first key is one of `event_keys`.
+inline bool looks_like_event(std::string_view text, std::size_t at) noexcept {
+    at = skip_space(text, at + 1);
+    if (at >= text.size() || text[at] != '"') return false;
+    const std::size_t close = text.find('"', at + 1);
+    if (close == std::string_view::npos || close - at > 6) return false;
+    const std::string_view key = text.substr(at + 1, close - at - 1);
+    const std::size_t colon = skip_space(text, close + 1);
+    if (colon >= text.size() || text[colon] != ':') return false;
+    return std::find(event_keys.begin(), event_keys.end(), key) != event_keys.end();
+}
+
+/// Whether the last character before `at` that is no white space is one that may stand before an event.
+inline bool follows_separator(std::string_view text, std::size_t at) noexcept {
+    while (at > 0 && is_space(text[at - 1])) --at;
+    return at == 0 || text[at - 1] == ',' || text[at - 1] == '[' || text[at - 1] == '}';
+}
+
+}  // namespace detail
+
+/// The first place at or after `from` that looks like the start of an event, whatever stands before it; `npos` when
+/// there is none. O(length).
+inline std::size_t find_event_start(std::string_view text, std::size_t from) noexcept {
+    for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
+        if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
+    }
+    return std::string_view::npos;
+}
+
+/// The last place after `from` that looks like the start of an event; `npos` when there is none. O(length).
+inline std::size_t find_last_event_start(std::string_view text, std::size_t from) noexcept {
+    for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > from; at = text.rfind('{', at - 1)) {
+        if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
+    }
+    return std::string_view::npos;
+}
+
+/// Walks over `text`, which starts outside strings between two elements of the event array, and returns the last cut
+/// in it, or the end of the array when that comes first. `text` must be followed by 64 readable bytes. `at_end`: no
+/// more text will follow, so an event at the very end counts as followed. O(length), 64 bytes a step.
+inline Cut find_cut(std::string_view text, bool at_end, MaskFunction masks_of = structural_masks) noexcept {
+    Cut cut;
+    std::int64_t depth = 0;
+    std::uint64_t in_string = 0;  // all ones while a string is open at the end of the block before
+    bool escape_carry = false;
+    for (std::size_t block = 0; block < text.size(); block += block_bytes) {
+        StructuralMasks masks = masks_of(text.data() + block);
+        const std::size_t left = text.size() - block;
+        const std::uint64_t valid = left >= block_bytes ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
+        const std::uint64_t escaped = detail::escaped_characters(masks.backslashes, escape_carry);
+        const std::uint64_t quotes = masks.quotes & ~escaped & valid;
+        const std::uint64_t strings = detail::prefix_xor(quotes) ^ in_string;
+        in_string = static_cast<std::uint64_t>(static_cast<std::int64_t>(strings) >> 63);
+        const std::uint64_t opens = masks.opens & ~strings & valid;
+        const std::uint64_t closes = masks.closes & ~strings & valid;
+
+        const std::int64_t after = depth + std::popcount(opens) - std::popcount(closes);
+        if (depth > std::popcount(closes)) {  // the depth cannot reach that of the array here
+            depth = after;
+            continue;
+        }
+        for (std::uint64_t each = closes; each != 0; each &= each - 1) {
+            const std::uint64_t upto = each ^ (each - 1);  // the lowest set bit and all below it
+            const std::int64_t here = depth + std::popcount(opens & upto) - std::popcount(closes & upto);
+            if (here > 0) continue;
+            const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(each));
+            if (here < 0) {
+                // Only the array's own bracket may close more than is open.
+                if (text[at] == ']') return {Cut::Kind::end_of_array, cut.kind == Cut::Kind::none ? 0 : cut.end, at, cut.trailing_comma};
+                return {Cut::Kind::broken, cut.end, at, false};
+            }
+            std::size_t next = detail::skip_space(text, at + 1);
+            if (next >= text.size()) {
+                if (at_end) cut = {Cut::Kind::event, at + 1, next, false};
+                continue;
+            }
+            bool comma = false;
+            if (text[next] == ',') {
+                comma = true;
+                next = detail::skip_space(text, next + 1);
+                if (next >= text.size()) {
+                    if (at_end) cut = {Cut::Kind::event, at + 1, next, true};
+                    continue;
+                }
+            }
+            if (text[next] == ']') {
+                cut = {Cut::Kind::event, at + 1, next, comma};
+            } else if (comma && text[at] == '}' && text[next] == '{') {
+                cut = {Cut::Kind::event, at + 1, next, false};
+            } else {
+                return {Cut::Kind::broken, cut.end, at, false};
+            }
+        }
+        depth = after;
+    }
+    return cut;
+}
+
+}  // namespace tracelens
