@@ -11,6 +11,8 @@
 #include <string_view>
 #include <system_error>
 
+#include <tracelens/core/ascii.hpp>
+
 namespace tracelens {
 
 /// The outcome of reading a time.
@@ -25,23 +27,6 @@ struct ScaledDecimal {
     std::int64_t value = 0;
     DecimalStatus status = DecimalStatus::not_a_number;
 };
-
-namespace detail {
-
-constexpr bool is_digit(char c) noexcept { return c >= '0' && c <= '9'; }
-
-constexpr char to_lower(char c) noexcept { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
-/// ASCII comparison without case.
-constexpr bool equal_ignoring_case(std::string_view a, std::string_view b) noexcept {
-    if (a.size() != b.size()) return false;
-    for (std::size_t i = 0; i < a.size(); ++i) {
-        if (to_lower(a[i]) != to_lower(b[i])) return false;
-    }
-    return true;
-}
-
-}  // namespace detail
 
 /// True for the bare words that C and C++ streams write for numbers that are not finite: inf, infinity, nan, with
 /// any case and sign.

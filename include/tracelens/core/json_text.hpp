@@ -3,10 +3,14 @@
 /// what it had to accept.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <tracelens/core/ascii.hpp>
+#include <tracelens/core/decimal.hpp>
 
 namespace tracelens {
 
@@ -22,8 +26,6 @@ enum JsonFlaw : std::uint8_t {
 };
 
 namespace detail {
-
-constexpr bool is_space(char c) noexcept { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; }
 
 constexpr int hex_value(char c) noexcept {
     if (c >= '0' && c <= '9') return c - '0';
@@ -356,6 +358,14 @@ inline unsigned append_compact_json(std::string& out, std::string_view raw) {
         } else if (c == '}' || c == ']') {
             if (open.empty() || open.back() != c) flaws |= json_structure;
             if (!open.empty()) open.pop_back();
+        } else if (c != ',' && c != ':') {
+            const std::size_t end = std::min(raw.find_first_of(" \n\r\t,:]}", at), raw.size());
+            const std::string_view word = raw.substr(at, end - at);
+            const bool literal = word == "true" || word == "false" || word == "null";
+            if (!literal && !parse_double(word)) flaws |= json_structure;
+            out += word;
+            at = end - 1;
+            continue;
         }
         out += c;
     }

@@ -2,8 +2,9 @@
 /// byte by byte. Both give the same masks.
 #pragma once
 
+#include <bit>
+#include <cstddef>
 #include <cstdint>
-#include <cstring>
 
 #include <tracelens/config.hpp>
 
@@ -22,6 +23,18 @@ struct StructuralMasks {
 };
 
 inline constexpr std::size_t block_bytes = 64;
+
+/// Set bits of a word. Targets without an instruction for it would call a library function for `std::popcount`.
+constexpr int count_bits(std::uint64_t word) noexcept {
+#if defined(__POPCNT__) || !defined(__x86_64__)
+    return std::popcount(word);
+#else
+    word -= word >> 1 & 0x5555555555555555ULL;
+    word = (word & 0x3333333333333333ULL) + (word >> 2 & 0x3333333333333333ULL);
+    word = (word + (word >> 4)) & 0x0f0f0f0f0f0f0f0fULL;
+    return static_cast<int>(word * 0x0101010101010101ULL >> 56);
+#endif
+}
 
 /// The scalar twin.
 inline StructuralMasks structural_masks_scalar(const char* block) noexcept {

@@ -86,7 +86,10 @@ class TraceAssembler {
         for (Stretch& stretch : stretches_) {
             stretch.first_file_index = static_cast<std::uint32_t>(trace_.file_events);
             trace_.file_events += stretch.segment->file_events;
-            for (const auto& [phase, count] : stretch.segment->phase_counts) trace_.phase_counts[phase] += count;
+            for (std::size_t phase = 0; phase < stretch.segment->phase_counts.size(); ++phase) {
+                const std::uint32_t count = stretch.segment->phase_counts[phase];
+                if (count != 0) trace_.phase_counts[static_cast<char>(phase)] += count;
+            }
         }
     }
 

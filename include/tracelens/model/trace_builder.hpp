@@ -6,7 +6,6 @@
 #include <array>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -58,14 +57,14 @@ class TraceBuilder {
         Segment& segment = current();
         truncate(segment.begin);
         segment.file_events = 0;
-        segment.phase_counts.clear();
+        segment.phase_counts.fill(0);
     }
 
     /// Counts one more event of the file; the rows added until the next call carry its position.
     void next_event() { ++current().file_events; }
 
     /// Counts the current event as kept.
-    void count_phase(char phase) { ++current().phase_counts[phase]; }
+    void count_phase(char phase) { ++current().phase_counts[static_cast<unsigned char>(phase) & 127]; }
 
     // --- events ---
 
@@ -128,7 +127,7 @@ class TraceBuilder {
         std::uint64_t sequence;
         Sizes begin;
         std::uint32_t file_events;
-        std::map<char, std::uint64_t> phase_counts;
+        std::array<std::uint32_t, 128> phase_counts;  // by character
     };
 
     Segment& current() {

@@ -100,6 +100,25 @@ constexpr bool all_arg_slots_found() {
 }
 static_assert(all_arg_slots_found(), "two keys share a hash: change the factors in arg_slot_hash");
 
+/// Members of a JSON object as text. A plain growing array: clearing and filling it is the reader's hottest loop.
+class RawMembers {
+  public:
+    using Member = std::pair<std::string_view, std::string_view>;
+
+    void push_back(std::string_view key, std::string_view raw) {
+        if (size_ == members_.size()) members_.resize(members_.size() * 2);
+        members_[size_++] = {key, raw};
+    }
+    void clear() noexcept { size_ = 0; }
+    std::size_t size() const noexcept { return size_; }
+    const Member* begin() const noexcept { return members_.data(); }
+    const Member* end() const noexcept { return members_.data() + size_; }
+
+  private:
+    std::vector<Member> members_ = std::vector<Member>(64);
+    std::size_t size_ = 0;
+};
+
 constexpr bool is_quoted(std::string_view raw) noexcept {
     return raw.size() >= 2 && raw.front() == '"' && raw.back() == '"';
 }
@@ -113,7 +132,7 @@ constexpr std::string_view unquoted(std::string_view raw) noexcept {
 
 class KinetoEvent {
   public:
-    explicit KinetoEvent(TraceBuilder& builder) : builder_(builder) { args_.reserve(32); }
+    explicit KinetoEvent(TraceBuilder& builder) : builder_(builder) {}
 
     /// Starts an event whose text begins at `offset` of the file's text.
     void begin(std::uint64_t offset) noexcept {
@@ -151,7 +170,7 @@ class KinetoEvent {
     }
 
     /// A member of `args`.
-    void arg(std::string_view key, std::string_view raw) { args_.emplace_back(key, raw); }
+    void arg(std::string_view key, std::string_view raw) { args_.push_back(key, raw); }
 
     /// Flaws that the parser met in the event's text.
     void add_flaws(unsigned flaws) noexcept { flaws_ |= flaws; }
@@ -424,11 +443,11 @@ class KinetoEvent {
         return signature();
     }
 
-    void add_to_signature(std::string_view key, std::string_view raw) { shared_args_.emplace_back(key, raw); }
+    void add_to_signature(std::string_view key, std::string_view raw) { shared_args_.push_back(key, raw); }
 
     /// The signature of the collected arguments: known text costs one lookup, new text is taken apart.
     ArgsId signature() {
-        if (shared_args_.empty()) return ArgsId::empty;
+        if (shared_args_.size() == 0) return ArgsId::empty;
         // Separators that no JSON text contains outside damaged strings.
         constexpr char key_end = '\x01';
         constexpr char value_end = '\x02';
@@ -527,8 +546,8 @@ class KinetoEvent {
     TraceBuilder& builder_;
     std::uint64_t offset_ = 0;
     std::string_view phase_, name_, category_, pid_, tid_, time_, duration_, id_, bind_, scope_;
-    std::vector<std::pair<std::string_view, std::string_view>> args_;
-    std::vector<std::pair<std::string_view, std::string_view>> shared_args_;
+    detail::RawMembers args_;
+    detail::RawMembers shared_args_;
     unsigned flaws_ = 0;
     std::int64_t device_ = no_number;
     std::int64_t stream_ = no_number;

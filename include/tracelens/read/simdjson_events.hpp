@@ -56,11 +56,12 @@ class SimdjsonEventParser {
             simdjson::ondemand::field field;
             if (std::move(member).get(field) != simdjson::SUCCESS) return false;
             const char* const key_begin = field.key().raw();
-            const char* key_end = key_begin;
-            while (*key_end != '"') key_end += *key_end == '\\' ? 2 : 1;
-            const std::string_view key(key_begin, static_cast<std::size_t>(key_end - key_begin));
             simdjson::ondemand::value& value = field.value();
             std::string_view raw = value.raw_json_token();
+            // Between key and value stand only a quote, a colon and white space, so the key's end is near its value.
+            const char* key_end = raw.data() - 1;
+            while (*key_end != '"') --key_end;
+            const std::string_view key(key_begin, static_cast<std::size_t>(key_end - key_begin));
             if (raw.front() == '{') {
                 simdjson::ondemand::object inner;
                 if (value.get_object().get(inner) != simdjson::SUCCESS) return false;
@@ -77,20 +78,8 @@ class SimdjsonEventParser {
                 if (inner.raw_json().get(raw) != simdjson::SUCCESS) return false;
             }
             while (detail::is_space(raw.back())) raw.remove_suffix(1);
-            if (!is_scalar_or_container(raw)) return false;
+            if (raw.front() == '"' && (raw.size() < 2 || raw.back() != '"')) return false;
             (event_.*receive)(key, raw);
-        }
-        return true;
-    }
-
-    /// simdjson does not look into scalars that nobody asks for: make sure that a token is one word or one string.
-    static bool is_scalar_or_container(std::string_view raw) noexcept {
-        if (raw.front() == '"') return raw.size() >= 2 && raw.back() == '"';
-        if (raw.front() == '{' || raw.front() == '[') return true;
-        for (const char c : raw) {
-            const bool word = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-                              c == '+' || c == '.';
-            if (!word) return false;
         }
         return true;
     }

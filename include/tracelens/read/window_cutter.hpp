@@ -125,14 +125,14 @@ inline Cut find_cut(std::string_view text, bool at_end, MaskFunction masks_of = 
         const std::uint64_t opens = masks.opens & ~strings & valid;
         const std::uint64_t closes = masks.closes & ~strings & valid;
 
-        const std::int64_t after = depth + std::popcount(opens) - std::popcount(closes);
-        if (depth > std::popcount(closes)) {  // the depth cannot reach that of the array here
+        const std::int64_t after = depth + count_bits(opens) - count_bits(closes);
+        if (depth > count_bits(closes)) {  // the depth cannot reach that of the array here
             depth = after;
             continue;
         }
         for (std::uint64_t each = closes; each != 0; each &= each - 1) {
             const std::uint64_t upto = each ^ (each - 1);  // the lowest set bit and all below it
-            const std::int64_t here = depth + std::popcount(opens & upto) - std::popcount(closes & upto);
+            const std::int64_t here = depth + count_bits(opens & upto) - count_bits(closes & upto);
             if (here > 0) continue;
             const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(each));
             if (here < 0) {
