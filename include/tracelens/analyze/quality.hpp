@@ -6,14 +6,18 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tracelens/analyze/timeline.hpp>
+#include <tracelens/core/ascii.hpp>
+#include <tracelens/core/decimal.hpp>
 #include <tracelens/core/diagnostics.hpp>
 #include <tracelens/core/statistics.hpp>
 #include <tracelens/model/call_tree.hpp>

@@ -78,8 +78,9 @@ class [[nodiscard]] Result {
     explicit operator bool() const noexcept { return ok(); }
 
     /// The value. Precondition: `ok()`.
-    T& operator*() noexcept { return *std::get_if<0>(&state_); }
-    const T& operator*() const noexcept { return *std::get_if<0>(&state_); }
+    T& operator*() & noexcept { return *std::get_if<0>(&state_); }
+    const T& operator*() const& noexcept { return *std::get_if<0>(&state_); }
+    T&& operator*() && noexcept { return std::move(*std::get_if<0>(&state_)); }
     T* operator->() noexcept { return std::get_if<0>(&state_); }
     const T* operator->() const noexcept { return std::get_if<0>(&state_); }
 
@@ -90,7 +91,7 @@ class [[nodiscard]] Result {
     /// The value; throws `Error` when there is none.
     T value() && {
         if (!ok()) throw Error(failure());
-        return std::move(**this);
+        return std::move(*std::get_if<0>(&state_));
     }
 #endif
 
