@@ -352,14 +352,12 @@ class QualityChecker {
         std::uint64_t lost = 0;
         EventId first = no_event;
         bool captures = false;
-        std::set<std::int64_t> with_gpu;
-        for (const EventId event : gpu_) with_gpu.insert(trace_.launch_fields(event).correlation);
         for (const EventId call : calls_) {
             const std::string_view name = trace_.name_of(call);
             if (name.find("StreamBeginCapture") != std::string_view::npos) captures = true;
             if (!is_kernel_launch(name)) continue;
             ++launches;
-            if (with_gpu.count(trace_.launch_fields(call).correlation) != 0) continue;
+            if (!links_.launched_by(call).empty()) continue;
             ++lost;
             if (first == no_event) first = call;
         }

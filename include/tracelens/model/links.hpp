@@ -17,7 +17,8 @@
 namespace tracelens {
 
 enum class LinkRule : std::uint8_t {
-    /// By correlation id within one rank; flows where ids are missing (spec 11, section 7).
+    /// By correlation id within one rank; flows where ids are missing (spec 11, section 7). A trace whose calls have no
+    /// correlation ids at all is linked by `External id`.
     correlation,
     /// By `ac2g` flows, as the reference does (spec 01, sections 5 and 7).
     reference_flows,
@@ -104,7 +105,7 @@ inline std::vector<std::uint32_t> processes_of_tracks(const Trace& trace) {
     return result;
 }
 
-/// Links by correlation id. Ids of 0 and below are no ids.
+/// Links by correlation id, or by `External id` where no call has a correlation. Ids of 0 and below are no ids.
 class CorrelationLinker {
   public:
     explicit CorrelationLinker(const Trace& trace) : trace_(trace), processes_(processes_of_tracks(trace)) {}
@@ -124,28 +125,37 @@ class CorrelationLinker {
 
   private:
     void collect_calls() {
+        std::vector<EventId> runtime;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (is_runtime_call(trace_.kind[event]) && trace_.launch_fields(event).correlation > 0) calls_.push_back(event);
+            if (is_runtime_call(trace_.kind[event])) runtime.push_back(event);
+        }
+        by_external_id_ = std::none_of(runtime.begin(), runtime.end(),
+                                       [this](EventId call) { return trace_.launch_fields(call).correlation > 0; });
+        for (const EventId call : runtime) {
+            if (id_of(call) > 0) calls_.push_back(call);
         }
         // Equal ids stay in order of time.
         std::vector<std::int64_t> ids(calls_.size());
-        for (std::size_t i = 0; i < calls_.size(); ++i) ids[i] = trace_.launch_fields(calls_[i]).correlation;
+        for (std::size_t i = 0; i < calls_.size(); ++i) ids[i] = id_of(calls_[i]);
         const std::vector<std::uint32_t> order = stable_order(ids);
         std::vector<EventId> sorted(calls_.size());
         for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = calls_[order[i]];
         calls_ = std::move(sorted);
     }
 
-    std::int64_t correlation(EventId event) const noexcept { return trace_.launch_fields(event).correlation; }
+    std::int64_t id_of(EventId event) const noexcept {
+        const LaunchFields& fields = trace_.launch_fields(event);
+        return by_external_id_ ? fields.external_id : fields.correlation;
+    }
 
     /// Calls with the event's id; of its own rank when any of them has it.
     std::span<const EventId> candidates_of(EventId event) {
-        const std::int64_t id = correlation(event);
+        const std::int64_t id = id_of(event);
         if (id <= 0) return {};
         const auto first = std::lower_bound(calls_.begin(), calls_.end(), id,
-                                            [this](EventId call, std::int64_t wanted) { return correlation(call) < wanted; });
+                                            [this](EventId call, std::int64_t wanted) { return id_of(call) < wanted; });
         auto last = first;
-        while (last != calls_.end() && correlation(*last) == id) ++last;
+        while (last != calls_.end() && id_of(*last) == id) ++last;
         const std::span<const EventId> all(first, last);
         const std::int64_t rank = trace_.track_of(event).rank;
         if (all.size() < 2 || rank == no_number) return all;
@@ -231,7 +241,7 @@ class CorrelationLinker {
     void link_by_flows() {
         std::vector<EventId> unlinked;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event && correlation(event) <= 0) unlinked.push_back(event);
+            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event && id_of(event) <= 0) unlinked.push_back(event);
         }
         if (unlinked.empty() || trace_.flows.empty()) return;
         struct Start {
@@ -290,6 +300,7 @@ class CorrelationLinker {
     std::vector<EventId> calls_;  // by id, then time
     std::vector<EventId> same_rank_;
     KeyGrouper devices_;
+    bool by_external_id_ = false;
     bool ambiguous_ = false;
     std::vector<std::uint32_t> process_of_device_;
     std::vector<EventId> launch_;
