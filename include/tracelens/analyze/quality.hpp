@@ -352,12 +352,18 @@ class QualityChecker {
         std::uint64_t lost = 0;
         EventId first = no_event;
         bool captures = false;
+        // A call without work of its own may share its id with one that has it: some tracers report a launch twice.
+        std::vector<std::int64_t> ids;
+        for (const EventId event : gpu_) ids.push_back(trace_.launch_fields(event).correlation);
+        std::sort(ids.begin(), ids.end());
         for (const EventId call : calls_) {
             const std::string_view name = trace_.name_of(call);
             if (name.find("StreamBeginCapture") != std::string_view::npos) captures = true;
             if (!is_kernel_launch(name)) continue;
             ++launches;
-            if (!links_.launched_by(call).empty()) continue;
+            const std::int64_t id = trace_.launch_fields(call).correlation;
+            const bool shared = id > 0 && std::binary_search(ids.begin(), ids.end(), id);
+            if (shared || !links_.launched_by(call).empty()) continue;
             ++lost;
             if (first == no_event) first = call;
         }

@@ -69,6 +69,7 @@ class TraceBuilder {
     // --- events ---
 
     void add(const CompleteEvent& event) {
+        file_index_.push_back(position());
         start_.push_back(event.start);
         duration_.push_back(event.duration);
         name_.push_back(event.name);
@@ -76,7 +77,6 @@ class TraceBuilder {
         kind_.push_back(event.kind);
         track_.push_back(event.track);
         args_.push_back(event.args);
-        file_index_.push_back(position());
         std::size_t row = 0;
         switch (field_family(event.kind)) {
             case FieldFamily::op: row = append(ops_, event.op); break;
@@ -89,6 +89,7 @@ class TraceBuilder {
 
     /// A `B` event: complete once its `E` event is known. `event.duration` is ignored.
     void begin_span(CompleteEvent event) {
+        current();
         event.duration = 0;
         span_begins_.push_back(static_cast<std::uint32_t>(start_.size()));
         add(event);
