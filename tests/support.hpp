@@ -1,10 +1,6 @@
 // What several test programs need: the shared folder, temporary folders, running the driver.
 #pragma once
 
-#include <doctest/doctest.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -13,15 +9,21 @@
 #include <string>
 #include <string_view>
 
+#include <doctest/doctest.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 namespace support {
 
 namespace fs = std::filesystem;
 
 /// The folder with the corpus and the field cases, which a user's clone does not have.
-inline fs::path shared_folder() { return TRACELENS_SHARED_DIR; }
+inline fs::path shared_folder() {
+    return TRACELENS_SHARED_DIR;
+}
 
-/// Whether `part` of the shared folder is there. Without it the caller's test is skipped, with a message; on CI that is
-/// a failure.
+/// Whether `part` of the shared folder is there. Without it the caller's test is skipped, with a message; on
+/// CI that is a failure.
 inline bool have_shared(const char* part) {
     if (fs::exists(shared_folder() / part)) return true;
     const char* const ci = std::getenv("CI");
@@ -66,8 +68,10 @@ struct CommandResult {
 inline std::string quoted(const std::string& text) {
     std::string result = "'";
     for (const char c : text) {
-        if (c == '\'') result += "'\\''";
-        else result += c;
+        if (c == '\'')
+            result += "'\\''";
+        else
+            result += c;
     }
     return result + "'";
 }
@@ -77,11 +81,14 @@ inline CommandResult run(const std::string& command) {
     const TemporaryFolder folder;
     const fs::path out = folder.path() / "out";
     const fs::path err = folder.path() / "err";
-    const int status = std::system((command + " >" + quoted(out) + " 2>" + quoted(err) + " </dev/null").c_str());
+    const int status =
+        std::system((command + " >" + quoted(out) + " 2>" + quoted(err) + " </dev/null").c_str());
     return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_text(out), read_text(err)};
 }
 
 /// Runs the driver with arguments as in a shell.
-inline CommandResult driver(const std::string& arguments) { return run(quoted(TRACELENS_DRIVER) + " " + arguments); }
+inline CommandResult driver(const std::string& arguments) {
+    return run(quoted(TRACELENS_DRIVER) + " " + arguments);
+}
 
 }  // namespace support

@@ -54,11 +54,16 @@ void cut(benchmark::State& state, MaskFunction masks) {
     const std::string& text = generated(state.range(0) != 0);
     const std::size_t begin = text.find("\"traceEvents\"");
     const std::string_view events = std::string_view(text).substr(text.find('[', begin) + 1);
-    for (auto _ : state) benchmark::DoNotOptimize(find_cut(events.substr(0, events.size() - 64), true, masks).end);
+    for (auto _ : state)
+        benchmark::DoNotOptimize(find_cut(events.substr(0, events.size() - 64), true, masks).end);
     state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * events.size()));
 }
-void cut_best(benchmark::State& state) { cut(state, structural_masks); }
-void cut_scalar(benchmark::State& state) { cut(state, structural_masks_scalar); }
+void cut_best(benchmark::State& state) {
+    cut(state, structural_masks);
+}
+void cut_scalar(benchmark::State& state) {
+    cut(state, structural_masks_scalar);
+}
 BENCHMARK(cut_best)->ArgName("compact")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 BENCHMARK(cut_scalar)->ArgName("compact")->Arg(0)->Arg(1)->Unit(benchmark::kMillisecond);
 

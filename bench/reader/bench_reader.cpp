@@ -1,9 +1,6 @@
-// The reader beside the bare simdjson pass, on the same generated files in one run: speed with one and two threads as
-// ratios, and peak memory against the text. Each measurement runs in a process of its own, the two sides in turns.
-#include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+// The reader beside the bare simdjson pass, on the same generated files in one run: speed with one and two
+// threads as ratios, and peak memory against the text. Each measurement runs in a process of its own, the two
+// sides in turns.
 #include <algorithm>
 #include <charconv>
 #include <chrono>
@@ -15,6 +12,10 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <tracelens/read/open.hpp>
 
@@ -28,8 +29,8 @@ struct Measurement {
     double peak_bytes = 0;
 };
 
-/// Runs `work` in a child and returns its time and its peak memory. The child repeats the work once, so that the
-/// timed pass finds the file cached and the processor warm.
+/// Runs `work` in a child and returns its time and its peak memory. The child repeats the work once, so that
+/// the timed pass finds the file cached and the processor warm.
 Measurement measure(const std::function<void()>& work) {
     int ends[2];
     if (pipe(ends) != 0) std::exit(1);
@@ -68,8 +69,9 @@ void read_trace(const std::string& path, unsigned threads) {
 }
 
 Measurement best(const std::vector<Measurement>& runs) {
-    return *std::min_element(runs.begin(), runs.end(),
-                             [](const Measurement& a, const Measurement& b) { return a.seconds < b.seconds; });
+    return *std::min_element(runs.begin(), runs.end(), [](const Measurement& a, const Measurement& b) {
+        return a.seconds < b.seconds;
+    });
 }
 
 void compare(const std::string& path, const char* style, int rounds) {
@@ -84,10 +86,12 @@ void compare(const std::string& path, const char* style, int rounds) {
         two.push_back(measure([&] { read_trace(path, 2); }));
     }
     const auto rate = [&](const Measurement& run) { return bytes / run.seconds / 1e6; };
-    std::printf("%-8s %4.0f MB   baseline %5.0f MB/s   reader %5.0f MB/s (%.2f of it)   two threads %5.0f MB/s (%.2f times one)   "
-                "peak memory %.2f of the text\n",
-                style, bytes / 1e6, rate(best(baseline)), rate(best(one)), rate(best(one)) / rate(best(baseline)), rate(best(two)),
-                rate(best(two)) / rate(best(one)), (best(one).peak_bytes - idle_bytes) / bytes);
+    std::printf(
+        "%-8s %4.0f MB   baseline %5.0f MB/s   reader %5.0f MB/s (%.2f of it)   two threads %5.0f MB/s (%.2f "
+        "times one)   "
+        "peak memory %.2f of the text\n",
+        style, bytes / 1e6, rate(best(baseline)), rate(best(one)), rate(best(one)) / rate(best(baseline)),
+        rate(best(two)), rate(best(two)) / rate(best(one)), (best(one).peak_bytes - idle_bytes) / bytes);
     std::fflush(stdout);
 }
 
@@ -105,7 +109,9 @@ int main(int argc, char** argv) {
         return 2;
     }
     for (const bool compact : {false, true}) {
-        const std::string path = (std::filesystem::temp_directory_path() / ("tracelens-bench-" + std::to_string(getpid()) + ".json")).string();
+        const std::string path = (std::filesystem::temp_directory_path() /
+                                  ("tracelens-bench-" + std::to_string(getpid()) + ".json"))
+                                     .string();
         tracelens::synth::Options options;
         options.target_bytes = megabytes * 1'000'000;
         options.style = compact ? tracelens::synth::JsonStyle::compact : tracelens::synth::JsonStyle::pretty;

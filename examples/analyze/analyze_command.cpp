@@ -40,8 +40,8 @@ Table device_table(const Session& session) {
     for (const DeviceTimeline& each : session.by_device) {
         const Table rows = timeline_table(session.trace, each.timeline);
         for (std::size_t row = 0; row < rows.row_count(); ++row) {
-            table.append_row({each.rank == no_number ? Cell{} : Cell{each.rank}, each.device, rows.cell(0, row),
-                              rows.cell(1, row), rows.cell(2, row)});
+            table.append_row({each.rank == no_number ? Cell{} : Cell{each.rank}, each.device,
+                              rows.cell(0, row), rows.cell(1, row), rows.cell(2, row)});
         }
     }
     return table;
@@ -57,8 +57,10 @@ constexpr std::array optional_files = {"gpu_timeline.csv", "gpu_timeline_by_devi
 
 std::vector<OutputFile> output_files(const Session& session) {
     std::vector<OutputFile> files;
-    if (session.timeline) files.push_back({"gpu_timeline.csv", to_csv(timeline_table(session.trace, *session.timeline))});
-    if (!session.by_device.empty()) files.push_back({"gpu_timeline_by_device.csv", to_csv(device_table(session))});
+    if (session.timeline)
+        files.push_back({"gpu_timeline.csv", to_csv(timeline_table(session.trace, *session.timeline))});
+    if (!session.by_device.empty())
+        files.push_back({"gpu_timeline_by_device.csv", to_csv(device_table(session))});
     files.push_back({"kernel_summary.csv", to_csv(kernel_table(session.trace, session.window_totals))});
     files.push_back({"metadata/trace_quality.json", quality_json(session)});
     files.push_back({"analysis.md", analysis_report(session)});
@@ -88,9 +90,11 @@ int run_analyze(const AnalyzeOptions& options) {
         const auto share = [&](Ticks part) {
             return times.total == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(times.total);
         };
-        fmt::print("{:.3f} ms window: {:.1f}% computing, {:.1f}% exposed communication, {:.1f}% exposed copies, {:.1f}% idle\n",
-                   trace.to_us(times.total) / 1000, share(times.computation), share(times.exposed_comm),
-                   share(times.exposed_memcpy), share(times.idle));
+        fmt::print(
+            "{:.3f} ms window: {:.1f}% computing, {:.1f}% exposed communication, {:.1f}% exposed copies, "
+            "{:.1f}% idle\n",
+            trace.to_us(times.total) / 1000, share(times.computation), share(times.exposed_comm),
+            share(times.exposed_memcpy), share(times.idle));
     }
     fmt::print("report: {}/analysis.md\n", options.output);
     return exit_ok;

@@ -21,16 +21,19 @@ constexpr const char* examples = R"(Examples:
 Exit codes: 0 done, 1 internal fault, 2 wrong usage, 3 nothing to analyse.)";
 
 void add_common(CLI::App& command, CommonOptions& options) {
-    command.add_option("TRACE", options.trace_path, "Trace file of the PyTorch profiler, .json or .json.gz")->required();
+    command.add_option("TRACE", options.trace_path, "Trace file of the PyTorch profiler, .json or .json.gz")
+        ->required();
     const std::map<std::string, Compat> compats = {{"none", Compat::none}, {"reference", Compat::reference}};
-    command.add_option("--compat", options.compat,
-                       "reference: compute as TraceLens does, its rounding and quirks included")
+    command
+        .add_option("--compat", options.compat,
+                    "reference: compute as TraceLens does, its rounding and quirks included")
         ->transform(CLI::CheckedTransformer(compats, CLI::ignore_case).description("{none,reference}"))
         ->option_text("WHAT");
-    const std::map<std::string, tracelens::Timestamps> clocks = {{"exact", tracelens::Timestamps::exact},
-                                                                 {"reference", tracelens::Timestamps::reference}};
-    command.add_option("--timestamps", options.timestamps,
-                       "exact: nanoseconds from the decimal text (default); reference: rounded as IEEE doubles")
+    const std::map<std::string, tracelens::Timestamps> clocks = {
+        {"exact", tracelens::Timestamps::exact}, {"reference", tracelens::Timestamps::reference}};
+    command
+        .add_option("--timestamps", options.timestamps,
+                    "exact: nanoseconds from the decimal text (default); reference: rounded as IEEE doubles")
         ->transform(CLI::CheckedTransformer(clocks, CLI::ignore_case).description("{exact,reference}"))
         ->option_text("HOW");
     command.add_option("-j,--jobs", options.jobs, "Threads to use (default: all)")
@@ -42,7 +45,8 @@ void add_common(CLI::App& command, CommonOptions& options) {
 }  // namespace
 
 int run_command_line(int argc, char** argv) {
-    CLI::App app{"tracelens reads GPU profiler traces, shows where the time goes, and ranks what to fix.", "tracelens"};
+    CLI::App app{"tracelens reads GPU profiler traces, shows where the time goes, and ranks what to fix.",
+                 "tracelens"};
     app.set_version_flag("--version", "tracelens " TRACELENS_VERSION_STRING);
     app.footer(examples);
     app.require_subcommand(1);
@@ -56,7 +60,8 @@ int run_command_line(int argc, char** argv) {
     AnalyzeOptions analyze;
     CLI::App* const analyze_command = app.add_subcommand("analyze", "Turn a trace into a report");
     add_common(*analyze_command, analyze.common);
-    analyze_command->add_option("-o,--output", analyze.output, "Folder for the report (default: tracelens_report)")
+    analyze_command
+        ->add_option("-o,--output", analyze.output, "Folder for the report (default: tracelens_report)")
         ->option_text("DIR");
     analyze_command->add_flag("--include_unlinked_kernels,--include-unlinked", analyze.include_unlinked,
                               "Count GPU work whose launch is not in the trace");

@@ -9,10 +9,10 @@ namespace driver {
 
 /// Exit codes of every command (spec 11, section 3).
 enum ExitCode : int {
-    exit_ok = 0,          ///< the asked result was produced, whatever the trace's quality
-    exit_internal = 1,    ///< a fault of the program or of the machine
-    exit_usage = 2,       ///< wrong usage
-    exit_no_trace = 3,    ///< nothing to analyse
+    exit_ok = 0,        ///< the asked result was produced, whatever the trace's quality
+    exit_internal = 1,  ///< a fault of the program or of the machine
+    exit_usage = 2,     ///< wrong usage
+    exit_no_trace = 3,  ///< nothing to analyse
 };
 
 enum class Compat { none, reference };

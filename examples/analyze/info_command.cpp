@@ -59,7 +59,8 @@ void write_timeline(JsonWriter& json, const Trace& trace, const GpuTimeline& tim
 }
 
 std::string device_key(const DeviceTimeline& each) {
-    return each.rank == no_number ? std::to_string(each.device) : fmt::format("rank {} device {}", each.rank, each.device);
+    return each.rank == no_number ? std::to_string(each.device)
+                                  : fmt::format("rank {} device {}", each.rank, each.device);
 }
 
 /// Ranks are named only where a device number alone would be ambiguous.
@@ -87,8 +88,10 @@ std::string json_of(const Session& session) {
     for (const auto& [name, count] : overview.categories) json.key(name).integer(count);
     json.end_object();
     json.key("gpu_timeline_us");
-    if (session.timeline) write_timeline(json, trace, *session.timeline);
-    else json.null();
+    if (session.timeline)
+        write_timeline(json, trace, *session.timeline);
+    else
+        json.null();
     if (session.timeline_with_unlinked) {
         json.key("gpu_timeline_with_unlinked_us");
         write_timeline(json, trace, *session.timeline_with_unlinked);
@@ -116,8 +119,10 @@ std::string json_of(const Session& session) {
     json.key("diagnostics");
     write_diagnostics(json, session.quality.diagnostics);
     json.key("platform");
-    if (session.device_name.empty()) json.null();
-    else json.string(session.device_name);
+    if (session.device_name.empty())
+        json.null();
+    else
+        json.string(session.device_name);
     json.end_object();
     return json.take();
 }
@@ -125,7 +130,15 @@ std::string json_of(const Session& session) {
 /// The same object for input that is no trace: everything unknown is null.
 std::string json_of(const std::string& path, const Failure& failure) {
     Diagnostics diagnostics;
-    diagnostics.add({"profiling", to_string(failure.code), Verdict::error, 1, failure.message(), failure.remedy, {}, {}, {}});
+    diagnostics.add({"profiling",
+                     to_string(failure.code),
+                     Verdict::error,
+                     1,
+                     failure.message(),
+                     failure.remedy,
+                     {},
+                     {},
+                     {}});
     JsonWriter json;
     json.begin_object();
     json.key("path").string(path);
@@ -149,7 +162,8 @@ std::string json_of(const std::string& path, const Failure& failure) {
 void print_timeline(const Trace& trace, const GpuTimeline& timeline, std::string_view title) {
     fmt::print("\n{}\n", title);
     const auto row = [&](const char* name, Ticks ticks) {
-        const double share = timeline.total == 0 ? 0 : 100 * static_cast<double>(ticks) / static_cast<double>(timeline.total);
+        const double share =
+            timeline.total == 0 ? 0 : 100 * static_cast<double>(ticks) / static_cast<double>(timeline.total);
         fmt::print("  {:<22}{:>14.3f} ms {:>6.1f} %\n", name, trace.to_us(ticks) / 1000, share);
     };
     row("computation", timeline.computation);
@@ -164,17 +178,22 @@ void print_text(const Session& session) {
     const Overview overview = overview_of(session);
     fmt::print("{}  ({}, {})\n", trace.path, trace.format, to_string(session.quality.outcome));
     const std::optional<Interval> span = trace.span();
-    fmt::print("  {} complete events of {} on {} tracks, {:.3f} ms; {} kernels on {} device{}\n", trace.size(),
-               trace.file_events, overview.tracks, span ? trace.to_us(span->end - span->start) / 1000 : 0,
-               session.quality.kernels, overview.devices, overview.devices == 1 ? "" : "s");
+    fmt::print("  {} complete events of {} on {} tracks, {:.3f} ms; {} kernels on {} device{}\n",
+               trace.size(), trace.file_events, overview.tracks,
+               span ? trace.to_us(span->end - span->start) / 1000 : 0, session.quality.kernels,
+               overview.devices, overview.devices == 1 ? "" : "s");
     fmt::print("  platform: {}\n", session.device_name.empty() ? "not recorded" : session.device_name);
     fmt::print("\nEvents by category\n");
     for (const auto& [name, count] : overview.categories) fmt::print("  {:<22}{:>14}\n", name, count);
     if (session.timeline) {
-        print_timeline(trace, *session.timeline, session.nothing_linked ? "GPU timeline (all GPU events; none has a launch)" : "GPU timeline");
+        print_timeline(
+            trace, *session.timeline,
+            session.nothing_linked ? "GPU timeline (all GPU events; none has a launch)" : "GPU timeline");
     }
-    if (session.timeline_with_unlinked) print_timeline(trace, *session.timeline_with_unlinked, "GPU timeline with unlinked work");
-    for (const DeviceTimeline& each : session.by_device) print_timeline(trace, each.timeline, "GPU timeline of device " + device_key(each));
+    if (session.timeline_with_unlinked)
+        print_timeline(trace, *session.timeline_with_unlinked, "GPU timeline with unlinked work");
+    for (const DeviceTimeline& each : session.by_device)
+        print_timeline(trace, each.timeline, "GPU timeline of device " + device_key(each));
     const std::vector<KernelTotals> kernels = only_kernels(session.all_totals);
     if (!kernels.empty()) fmt::print("\nTop kernels\n");
     for (std::size_t i = 0; i < kernels.size() && i < most_kernels; ++i) {

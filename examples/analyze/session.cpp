@@ -17,7 +17,8 @@ using namespace tracelens;
 std::vector<KernelTotals> only_kernels(const std::vector<KernelTotals>& totals) {
     std::vector<KernelTotals> kernels;
     for (const KernelTotals& each : totals) {
-        if (each.gpu_class == GpuClass::computation || each.gpu_class == GpuClass::communication) kernels.push_back(each);
+        if (each.gpu_class == GpuClass::computation || each.gpu_class == GpuClass::communication)
+            kernels.push_back(each);
     }
     return kernels;
 }
@@ -46,12 +47,15 @@ Result<Session> open_session(const SessionOptions& options) {
 
     session.nothing_linked = session.links.size() == 0;
     session.all_gpu_events = timeline_events(trace, session.links, true, excluded);
-    session.timeline_events = timeline_events(trace, session.links, options.include_unlinked || session.nothing_linked, excluded);
+    session.timeline_events =
+        timeline_events(trace, session.links, options.include_unlinked || session.nothing_linked, excluded);
     session.timeline = gpu_timeline(trace, session.timeline_events, session.classes, options.micro_idle_us);
     if (session.all_gpu_events.size() > session.timeline_events.size()) {
-        session.timeline_with_unlinked = gpu_timeline(trace, session.all_gpu_events, session.classes, options.micro_idle_us);
+        session.timeline_with_unlinked =
+            gpu_timeline(trace, session.all_gpu_events, session.classes, options.micro_idle_us);
     }
-    session.by_device = gpu_timeline_by_device(trace, session.timeline_events, session.classes, options.micro_idle_us);
+    session.by_device =
+        gpu_timeline_by_device(trace, session.timeline_events, session.classes, options.micro_idle_us);
     if (session.by_device.size() < 2) session.by_device.clear();
     session.all_totals = kernel_totals(trace, session.all_gpu_events, session.classes);
     session.window_totals = kernel_totals(trace, session.timeline_events, session.classes);
@@ -72,7 +76,8 @@ void print_diagnostics(const Diagnostics& diagnostics, bool with_notes) {
 }
 
 int report_failure(const Failure& failure) {
-    const bool no_trace = failure.code == ErrorCode::file_missing || failure.code == ErrorCode::file_unreadable ||
+    const bool no_trace = failure.code == ErrorCode::file_missing ||
+                          failure.code == ErrorCode::file_unreadable ||
                           failure.code == ErrorCode::not_a_trace || failure.code == ErrorCode::unsupported;
     fmt::print(stderr, "[DIAG:profiling:{}] {}\n", to_string(failure.code), failure.message());
     return no_trace ? exit_no_trace : exit_internal;

@@ -24,7 +24,8 @@ struct Session {
     std::unique_ptr<tracelens::CallTree> tree;  ///< without Python frames
     tracelens::Quality quality;
 
-    /// GPU events whose time counts: the linked ones (all when none is linked or when asked for), without corrupt ones.
+    /// GPU events whose time counts: the linked ones (all when none is linked or when asked for), without
+    /// corrupt ones.
     std::vector<tracelens::EventId> timeline_events;
     /// The same with unlinked ones.
     std::vector<tracelens::EventId> all_gpu_events;

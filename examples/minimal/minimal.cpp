@@ -19,6 +19,7 @@ int main(int argc, char** argv) {
     for (const auto& kernel : tracelens::kernel_totals(trace, events, classes)) {
         const auto name = trace.text(kernel.name).substr(0, 80);
         std::printf("%10.3f ms  %6llu  %.*s\n", trace.to_us(kernel.total) / 1e3,
-                    static_cast<unsigned long long>(kernel.count), static_cast<int>(name.size()), name.data());
+                    static_cast<unsigned long long>(kernel.count), static_cast<int>(name.size()),
+                    name.data());
     }
 }

@@ -1,6 +1,6 @@
-/// Feature switches. CMake targets set them; a build without CMake defines them on the command line or accepts
-/// these defaults. They are never derived from what happens to be installed, so that all translation units of a
-/// program see the same inline bodies.
+/// Feature switches. CMake targets set them; a build without CMake defines them on the command line or
+/// accepts these defaults. They are never derived from what happens to be installed, so that all translation
+/// units of a program see the same inline bodies.
 #pragma once
 
 /// 1: the fast JSON path uses simdjson (link simdjson). 0: the built-in tolerant parser reads everything.

@@ -23,9 +23,12 @@ void write_text(const support::fs::path& path, std::string_view text) {
     file << text;
 }
 
-constexpr const char* sections[] = {"## Executive Summary", "## Compute Kernel Optimizations",
-                                    "## Kernel Fusion Opportunities (Experimental)", "## System-Level Optimizations",
-                                    "## Detailed Analysis", "## Appendix"};
+constexpr const char* sections[] = {"## Executive Summary",
+                                    "## Compute Kernel Optimizations",
+                                    "## Kernel Fusion Opportunities (Experimental)",
+                                    "## System-Level Optimizations",
+                                    "## Detailed Analysis",
+                                    "## Appendix"};
 
 void check_sections(const std::string& report) {
     std::size_t at = 0;
@@ -35,7 +38,8 @@ void check_sections(const std::string& report) {
         CHECK_MESSAGE(found != std::string::npos, section);
         if (found != std::string::npos) at = found;
     }
-    for (const char* row : {"| Total Time |", "| Compute % |", "| Idle % |", "| Exposed Communication % |", "| Top Bottleneck Category |"}) {
+    for (const char* row : {"| Total Time |", "| Compute % |", "| Idle % |", "| Exposed Communication % |",
+                            "| Top Bottleneck Category |"}) {
         CHECK_MESSAGE(report.find(row) != std::string::npos, row);
     }
     // Every marker that is opened is closed, and every card has its block.
@@ -63,8 +67,9 @@ TEST_CASE("--version and --help") {
 }
 
 TEST_CASE("wrong usage ends with 2 and says what is wrong") {
-    for (const char* arguments : {"", "nonsense", "info", "info a b", "info x --nonsense", "analyze", "info x --compat none_such",
-                                  "info x --timestamps sometimes", "info x -j 0", "analyze x --micro-idle-us -3"}) {
+    for (const char* arguments :
+         {"", "nonsense", "info", "info a b", "info x --nonsense", "analyze", "info x --compat none_such",
+          "info x --timestamps sometimes", "info x -j 0", "analyze x --micro-idle-us -3"}) {
         CAPTURE(arguments);
         const support::CommandResult result = driver(arguments);
         CHECK(result.exit_code == 2);
@@ -82,8 +87,10 @@ TEST_CASE("nothing to analyse ends with 3, one tagged line, and no files") {
         std::string path;
         const char* code;
     };
-    for (const Case& each : {Case{(folder.path() / "missing.json").string(), "TRACE_MISSING"}, Case{folder.path().string(), "TRACE_MISSING"},
-                             Case{(folder.path() / "empty.json").string(), "NOT_A_TRACE"}, Case{(folder.path() / "page.json").string(), "NOT_A_TRACE"},
+    for (const Case& each : {Case{(folder.path() / "missing.json").string(), "TRACE_MISSING"},
+                             Case{folder.path().string(), "TRACE_MISSING"},
+                             Case{(folder.path() / "empty.json").string(), "NOT_A_TRACE"},
+                             Case{(folder.path() / "page.json").string(), "NOT_A_TRACE"},
                              Case{(folder.path() / "other.json").string(), "NOT_A_TRACE"}}) {
         CAPTURE(each.path);
         const support::CommandResult info = driver("info " + quoted(each.path));
@@ -110,8 +117,9 @@ TEST_CASE("info --json prints one object with all keys") {
     const nlohmann::ordered_json info = nlohmann::ordered_json::parse(result.out);
     std::vector<std::string> keys;
     for (const auto& [key, value] : info.items()) keys.push_back(key);
-    CHECK(keys == std::vector<std::string>{"path", "format", "outcome", "events", "kernels", "tracks", "devices", "span_us", "categories",
-                                           "gpu_timeline_us", "top_kernels", "diagnostics", "platform"});
+    CHECK(keys == std::vector<std::string>{"path", "format", "outcome", "events", "kernels", "tracks",
+                                           "devices", "span_us", "categories", "gpu_timeline_us",
+                                           "top_kernels", "diagnostics", "platform"});
     CHECK(info.at("path") == training);
     CHECK(info.at("top_kernels").size() <= 20);
     std::int64_t events = 0;
@@ -122,13 +130,15 @@ TEST_CASE("info --json prints one object with all keys") {
 
 TEST_CASE("root metadata is never echoed") {
     const support::TemporaryFolder folder;
-    write_text(folder.path() / "trace.json",
-               R"({"metadata": {"env": "SECRET_TOKEN=hunter2"}, "deviceProperties": [{"id": 0, "name": "Test GPU", "serial": "hunter2"}],
+    write_text(
+        folder.path() / "trace.json",
+        R"({"metadata": {"env": "SECRET_TOKEN=hunter2"}, "deviceProperties": [{"id": 0, "name": "Test GPU", "serial": "hunter2"}],
 "traceEvents": [{"ph": "X", "cat": "cpu_op", "name": "op", "pid": 1, "tid": 1, "ts": 1, "dur": 2, "args": {}}], "token": "hunter2"})");
     const std::string path = quoted((folder.path() / "trace.json").string());
     const support::fs::path report = folder.path() / "report";
     std::string everything;
-    for (const std::string& arguments : {"info " + path, "info --json " + path, "analyze " + path + " -o " + quoted(report.string())}) {
+    for (const std::string& arguments :
+         {"info " + path, "info --json " + path, "analyze " + path + " -o " + quoted(report.string())}) {
         const support::CommandResult result = driver(arguments);
         CHECK(result.exit_code == 0);
         everything += result.out + result.err;
@@ -145,7 +155,8 @@ TEST_CASE("analyze writes the report folder, the same bytes each time and with a
         const support::TemporaryFolder folder;
         const std::string first = (folder.path() / "a").string();
         const std::string second = (folder.path() / "deep/er/b").string();
-        const support::CommandResult result = driver("analyze " + quoted(trace) + " -j 1 -o " + quoted(first));
+        const support::CommandResult result =
+            driver("analyze " + quoted(trace) + " -j 1 -o " + quoted(first));
         CHECK(result.exit_code == 0);
         CHECK(result.out.find("report: " + first + "/analysis.md") != std::string::npos);
         CHECK(driver("analyze -q -j 4 " + quoted(trace) + " -o " + quoted(second)).out.empty());
@@ -154,11 +165,14 @@ TEST_CASE("analyze writes the report folder, the same bytes each time and with a
             if (!entry.is_regular_file()) continue;
             ++files;
             const auto relative = support::fs::relative(entry.path(), first);
-            CHECK_MESSAGE(support::read_text(entry.path()) == support::read_text(support::fs::path(second) / relative), relative.string());
+            CHECK_MESSAGE(
+                support::read_text(entry.path()) == support::read_text(support::fs::path(second) / relative),
+                relative.string());
         }
         CHECK(files == 4);
         check_sections(support::read_text(support::fs::path(first) / "analysis.md"));
-        const json quality = json::parse(support::read_text(support::fs::path(first) / "metadata/trace_quality.json"));
+        const json quality =
+            json::parse(support::read_text(support::fs::path(first) / "metadata/trace_quality.json"));
         CHECK(quality.contains("outcome"));
         CHECK(quality.at("diagnostics").is_array());
     }
@@ -167,7 +181,8 @@ TEST_CASE("analyze writes the report folder, the same bytes each time and with a
 TEST_CASE("an output folder that cannot be written is an error, and no half file stays") {
     const support::TemporaryFolder folder;
     write_text(folder.path() / "file", "x");
-    const support::CommandResult result = driver("analyze " + quoted(inference) + " -o " + quoted((folder.path() / "file/report").string()));
+    const support::CommandResult result =
+        driver("analyze " + quoted(inference) + " -o " + quoted((folder.path() / "file/report").string()));
     CHECK(result.exit_code == 1);
     CHECK(result.err.find("-o") != std::string::npos);
     CHECK(support::read_text(folder.path() / "file") == "x");
@@ -188,15 +203,18 @@ TEST_CASE("--compat reference and --timestamps change the arithmetic, not the fo
 TEST_CASE("analyze gives every corpus trace a report with the six sections") {
     if (!support::have_shared("corpus/corpus.json")) return;
     std::size_t reports = 0;
-    for (const json& entry : json::parse(support::read_text(support::shared_folder() / "corpus/corpus.json"))) {
+    for (const json& entry :
+         json::parse(support::read_text(support::shared_folder() / "corpus/corpus.json"))) {
         const std::string kind = entry.at("kind");
         if ((kind != "eager" && kind != "inference") || entry.contains("options")) continue;
         const std::string name = entry.at("name");
         CAPTURE(name);
         const support::TemporaryFolder folder;
-        const std::string trace = (support::shared_folder() / "corpus" / entry.at("trace").get<std::string>()).string();
+        const std::string trace =
+            (support::shared_folder() / "corpus" / entry.at("trace").get<std::string>()).string();
         for (const char* compat : {"", " --compat reference"}) {
-            const support::CommandResult result = driver("analyze -q " + quoted(trace) + " -o " + quoted(folder.path().string()) + compat);
+            const support::CommandResult result =
+                driver("analyze -q " + quoted(trace) + " -o " + quoted(folder.path().string()) + compat);
             CHECK(result.exit_code == 0);
             check_sections(support::read_text(folder.path() / "analysis.md"));
         }
@@ -209,8 +227,10 @@ TEST_CASE("analyze gives every corpus trace a report with the six sections") {
 TEST_CASE("a collapsed trace gets the banner and kernel-name items") {
     if (!support::have_shared("field-cases/cases/15-graph-collapsed")) return;
     const support::TemporaryFolder folder;
-    const std::string trace = (support::shared_folder() / "field-cases/cases/15-graph-collapsed/trace.json.gz").string();
-    const support::CommandResult result = driver("analyze " + quoted(trace) + " -o " + quoted(folder.path().string()));
+    const std::string trace =
+        (support::shared_folder() / "field-cases/cases/15-graph-collapsed/trace.json.gz").string();
+    const support::CommandResult result =
+        driver("analyze " + quoted(trace) + " -o " + quoted(folder.path().string()));
     CHECK(result.exit_code == 0);
     CHECK(result.err.find("[DIAG:trace_quality:GRAPH_UNDER_RECORDED]") != std::string::npos);
     const std::string report = support::read_text(folder.path() / "analysis.md");

@@ -13,9 +13,13 @@ namespace corpus {
 
 namespace fs = std::filesystem;
 
-inline fs::path folder() { return support::shared_folder() / "corpus"; }
+inline fs::path folder() {
+    return support::shared_folder() / "corpus";
+}
 
-inline bool present() { return support::have_shared("corpus/corpus.json"); }
+inline bool present() {
+    return support::have_shared("corpus/corpus.json");
+}
 
 struct Case {
     std::string name;
@@ -32,11 +36,13 @@ inline std::vector<Case> cases() {
         const std::string kind = entry.at("kind");
         if ((kind != "eager" && kind != "inference") || entry.contains("options")) continue;
         const auto golden = [&](const char* key) -> fs::path {
-            return entry.at("golden").contains(key) ? folder() / entry.at("golden").at(key).get<std::string>() : fs::path();
+            return entry.at("golden").contains(key) ? folder() / entry.at("golden").at(key).get<std::string>()
+                                                    : fs::path();
         };
-        result.push_back({entry.at("name"), folder() / entry.at("trace").get<std::string>(), golden("report_default"),
-                          golden("workflow"),
-                          entry.contains("capture") ? folder() / entry.at("capture").get<std::string>() : fs::path()});
+        result.push_back(
+            {entry.at("name"), folder() / entry.at("trace").get<std::string>(), golden("report_default"),
+             golden("workflow"),
+             entry.contains("capture") ? folder() / entry.at("capture").get<std::string>() : fs::path()});
     }
     return result;
 }
@@ -47,7 +53,8 @@ inline std::vector<fs::path> all_traces() {
     for (const auto& entry : fs::recursive_directory_iterator(folder())) {
         const std::string path = entry.path().string();
         const bool kineto = path.size() > 8 && path.substr(path.size() - 8) == ".json.gz" &&
-                            path.find("rocprof") == std::string::npos && path.find("/golden/") == std::string::npos &&
+                            path.find("rocprof") == std::string::npos &&
+                            path.find("/golden/") == std::string::npos &&
                             entry.path().filename().string().find("execution_details") == std::string::npos;
         if (kineto) result.push_back(entry.path());
     }

@@ -1,5 +1,6 @@
-// Comparison of our tables with the reference's CSV files, by the rules of the shared compare_tables.py in its strict
-// form: integers equal, other numbers within 1e-9 + 1e-6 of the golden value, text equal, rows in order.
+// Comparison of our tables with the reference's CSV files, by the rules of the shared compare_tables.py in
+// its strict form: integers equal, other numbers within 1e-9 + 1e-6 of the golden value, text equal, rows in
+// order.
 #pragma once
 
 #include <cmath>
@@ -22,9 +23,12 @@ inline std::vector<Row> parse_csv(std::string_view text) {
     for (std::size_t i = 0; i < text.size(); ++i) {
         const char c = text[i];
         if (quoted) {
-            if (c != '"') field += c;
-            else if (i + 1 < text.size() && text[i + 1] == '"') field += text[++i];
-            else quoted = false;
+            if (c != '"')
+                field += c;
+            else if (i + 1 < text.size() && text[i + 1] == '"')
+                field += text[++i];
+            else
+                quoted = false;
         } else if (c == '"') {
             quoted = true;
         } else if (c == ',' || c == '\n') {
@@ -70,8 +74,9 @@ inline Comparison compare(std::string_view golden_csv, std::string_view our_csv)
             if (cell != nullptr && agree(golden[row][column], *cell)) {
                 ++result.agreeing;
             } else if (result.first_difference.empty()) {
-                result.first_difference = "row " + std::to_string(row) + " column " + std::to_string(column) + ": golden " +
-                                          golden[row][column] + ", ours " + (cell == nullptr ? "nothing" : *cell);
+                result.first_difference = "row " + std::to_string(row) + " column " + std::to_string(column) +
+                                          ": golden " + golden[row][column] + ", ours " +
+                                          (cell == nullptr ? "nothing" : *cell);
             }
         }
     }

@@ -12,9 +12,11 @@ using namespace tracelens;
 TEST_CASE("field cases: kernel time by launching op, and decoded names") {
     if (!support::have_shared("field-cases/cases")) return;
     std::size_t checked = 0;
-    for (const auto& folder : corpus::fs::directory_iterator(support::shared_folder() / "field-cases/cases")) {
+    for (const auto& folder :
+         corpus::fs::directory_iterator(support::shared_folder() / "field-cases/cases")) {
         CAPTURE(folder.path().filename().string());
-        const nlohmann::json expected = nlohmann::json::parse(support::read_text(folder.path() / "expect.json"));
+        const nlohmann::json expected =
+            nlohmann::json::parse(support::read_text(folder.path() / "expect.json"));
         const bool plain = corpus::fs::exists(folder.path() / "trace.json");
         const corpus::fs::path file = folder.path() / (plain ? "trace.json" : "trace.json.gz");
         const Result<Trace> trace = try_read_trace(file.string());
@@ -22,7 +24,8 @@ TEST_CASE("field cases: kernel time by launching op, and decoded names") {
         if (expected.contains("names_present")) {
             for (const std::string name : expected.at("names_present")) {
                 bool found = false;
-                for (EventId event = 0; event < trace->size() && !found; ++event) found = trace->name_of(event) == name;
+                for (EventId event = 0; event < trace->size() && !found; ++event)
+                    found = trace->name_of(event) == name;
                 CHECK_MESSAGE(found, name);
                 ++checked;
             }

@@ -12,7 +12,8 @@ namespace {
 /// Counts measured in the corpus by other means (spec 01, section 3.1).
 struct KnownCounts {
     const char* name;
-    std::uint64_t events, cpu_op, python_function, runtime, driver, kernel, memcpy, memset, flow_starts, flow_ends;
+    std::uint64_t events, cpu_op, python_function, runtime, driver, kernel, memcpy, memset, flow_starts,
+        flow_ends;
 };
 
 constexpr KnownCounts known_counts[] = {
@@ -37,7 +38,8 @@ constexpr KnownCounts known_counts[] = {
 };
 
 void check_whole(const Trace& trace) {
-    for (const char* code : {"CORRUPT_JSON", "TRUNCATED", "BAD_EVENTS", "UNKNOWN_PHASE", "NEGATIVE_DURATION"}) {
+    for (const char* code :
+         {"CORRUPT_JSON", "TRUNCATED", "BAD_EVENTS", "UNKNOWN_PHASE", "NEGATIVE_DURATION"}) {
         CHECK_MESSAGE(trace.diagnostics.find(code) == nullptr, trace.path, ": ", code);
     }
     std::uint64_t kept = 0;

@@ -21,8 +21,8 @@ std::string reference_timeline(const corpus::fs::path& path, const TimelineOptio
     REQUIRE(trace.ok());
     const Links links = link_launches(*trace, LinkRule::reference_flows);
     const std::vector<GpuClass> classes = classify_gpu_events(*trace, ClassRules::reference);
-    const auto timeline = gpu_timeline(*trace, timeline_events(*trace, links, options.include_unlinked), classes,
-                                       options.micro_idle_us);
+    const auto timeline = gpu_timeline(*trace, timeline_events(*trace, links, options.include_unlinked),
+                                       classes, options.micro_idle_us);
     REQUIRE(timeline.has_value());
     return to_csv(timeline_table(*trace, *timeline));
 }
@@ -50,8 +50,8 @@ TEST_CASE("gpu_timeline.csv equals the reference's on every trace that has it") 
     }
     CHECK(report_traces == 14);
     CHECK(workflow_traces >= 14);
-    MESSAGE("compared ", cells, " cells of gpu_timeline.csv on ", report_traces, " traces (report) and ", workflow_traces,
-            " (workflow)");
+    MESSAGE("compared ", cells, " cells of gpu_timeline.csv on ", report_traces, " traces (report) and ",
+            workflow_traces, " (workflow)");
 }
 
 TEST_CASE("micro idle and unlinked kernels, against the reference's run with these options") {
@@ -59,9 +59,9 @@ TEST_CASE("micro idle and unlinked kernels, against the reference's run with the
     TimelineOptions options;
     options.include_unlinked = true;
     options.micro_idle_us = 10;
-    const golden::Comparison comparison =
-        golden::compare(support::read_text(corpus::folder() / "h100_qwen/golden/report_micro_idle/gpu_timeline.csv"),
-                        reference_timeline(corpus::folder() / "h100_qwen/trace.json.gz", options));
+    const golden::Comparison comparison = golden::compare(
+        support::read_text(corpus::folder() / "h100_qwen/golden/report_micro_idle/gpu_timeline.csv"),
+        reference_timeline(corpus::folder() / "h100_qwen/trace.json.gz", options));
     CHECK_MESSAGE(comparison.whole(), comparison.first_difference);
     MESSAGE("compared ", comparison.cells, " cells");
 }

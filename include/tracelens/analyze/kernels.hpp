@@ -13,13 +13,15 @@
 
 namespace tracelens {
 
-/// Totals of the given GPU events by (name, class), longest total first; ties by first appearance. O(n + k log k).
+/// Totals of the given GPU events by (name, class), longest total first; ties by first appearance. O(n + k
+/// log k).
 inline std::vector<KernelTotals> kernel_totals(const Trace& trace, std::span<const EventId> events,
                                                std::span<const GpuClass> classes) {
     KeyGrouper groups;
     std::vector<KernelTotals> totals;
     for (const EventId event : events) {
-        const std::uint32_t group = groups.group_of(to_index(trace.name[event]), static_cast<std::uint64_t>(classes[event]));
+        const std::uint32_t group =
+            groups.group_of(to_index(trace.name[event]), static_cast<std::uint64_t>(classes[event]));
         if (group == totals.size()) {
             totals.emplace_back();
             totals.back().name = trace.name[event];
@@ -37,8 +39,8 @@ inline std::vector<KernelTotals> kernel_totals(const Trace& trace, std::span<con
     return totals;
 }
 
-/// Totals as a table: `Kernel name`, `Class`, `Count`, `Total (us)`, `Mean (us)`, `Min (us)`, `Max (us)`, `Percent (%)` and
-/// `Cumulative (%)` of all durations.
+/// Totals as a table: `Kernel name`, `Class`, `Count`, `Total (us)`, `Mean (us)`, `Min (us)`, `Max (us)`,
+/// `Percent (%)` and `Cumulative (%)` of all durations.
 inline Table kernel_table(const Trace& trace, std::span<const KernelTotals> totals) {
     Table table;
     table.add_column("Kernel name", ColumnType::text);
@@ -60,8 +62,9 @@ inline Table kernel_table(const Trace& trace, std::span<const KernelTotals> tota
         running += each.total;
         const double total_us = trace.to_us(each.total);
         table.append_row({trace.text(each.name), std::string_view(to_string(each.gpu_class)),
-                          static_cast<std::int64_t>(each.count), total_us, total_us / static_cast<double>(each.count),
-                          trace.to_us(each.min), trace.to_us(each.max), percent(each.total), percent(running)});
+                          static_cast<std::int64_t>(each.count), total_us,
+                          total_us / static_cast<double>(each.count), trace.to_us(each.min),
+                          trace.to_us(each.max), percent(each.total), percent(running)});
     }
     return table;
 }

@@ -1,5 +1,6 @@
 /// Trace quality: what is wrong with a trace, by how much, and what its analysis can still be trusted with.
-/// One pass or one sort per check. (Rules: spec 11, sections 3 and 7; limits that it leaves open: spec 06, section 6.3.)
+/// One pass or one sort per check. (Rules: spec 11, sections 3 and 7; limits that it leaves open: spec 06,
+/// section 6.3.)
 #pragma once
 
 #include <algorithm>
@@ -50,13 +51,13 @@ struct QualityLimits {
 };
 
 struct Quality {
-    Verdict outcome = Verdict::ok;       ///< the worst verdict, notes not counting
-    Diagnostics diagnostics;             ///< of the reading and of all checks that fired
-    std::vector<bool> excluded;          ///< by event: corrupt durations, to be left out of times; empty when none
-    std::vector<EventId> corrupt;        ///< the same as a list
-    double graph_share = 0;              ///< of GPU time launched by graph launches
-    double unlinked_share = 0;           ///< of GPU time without a launch
-    std::uint64_t kernels = 0;           ///< kernels proper: legacy copies and fills do not count
+    Verdict outcome = Verdict::ok;  ///< the worst verdict, notes not counting
+    Diagnostics diagnostics;        ///< of the reading and of all checks that fired
+    std::vector<bool> excluded;     ///< by event: corrupt durations, to be left out of times; empty when none
+    std::vector<EventId> corrupt;   ///< the same as a list
+    double graph_share = 0;         ///< of GPU time launched by graph launches
+    double unlinked_share = 0;      ///< of GPU time without a launch
+    std::uint64_t kernels = 0;      ///< kernels proper: legacy copies and fills do not count
     std::uint64_t gpu_events = 0;
     std::uint64_t linked_gpu_events = 0;
 };
@@ -66,8 +67,8 @@ namespace detail {
 /// What the checks look at, and where they report.
 class QualityChecker {
   public:
-    QualityChecker(const Trace& trace, const Links& links, const CallTree& tree, std::span<const GpuClass> classes,
-                   const QualityLimits& limits)
+    QualityChecker(const Trace& trace, const Links& links, const CallTree& tree,
+                   std::span<const GpuClass> classes, const QualityLimits& limits)
         : trace_(trace), links_(links), tree_(tree), classes_(classes), limits_(limits) {}
 
     Quality run() {
@@ -108,8 +109,8 @@ class QualityChecker {
     };
 
     void raise(const Raise& what) {
-        quality_.diagnostics.add({what.area, what.code, what.verdict, what.count, what.first, what.remedy, what.value,
-                                  what.unit, what.limit});
+        quality_.diagnostics.add({what.area, what.code, what.verdict, what.count, what.first, what.remedy,
+                                  what.value, what.unit, what.limit});
     }
 
     static double percent(double share) noexcept { return std::round(share * 1000) / 10; }
@@ -142,7 +143,8 @@ class QualityChecker {
                 gpu_.push_back(event);
                 gpu_ticks_ += trace_.duration(event);
                 if (links_.launch_of(event) != no_event) ++quality_.linked_gpu_events;
-                const bool proper = classes_[event] == GpuClass::computation || classes_[event] == GpuClass::communication;
+                const bool proper =
+                    classes_[event] == GpuClass::computation || classes_[event] == GpuClass::communication;
                 if (kind == EventKind::kernel && proper) ++quality_.kernels;
             } else if (is_runtime_call(kind)) {
                 calls_.push_back(event);
@@ -158,23 +160,29 @@ class QualityChecker {
     void check_size() {
         const char* const remedy = "record a longer window, after warm-up";
         if (trace_.size() == 0) {
-            raise({"TRACE_SIZE", Verdict::fallback, 1, "the event array holds no complete event", remedy, 0, "events",
-                   static_cast<double>(limits_.few_events), "profiling"});
+            raise({"TRACE_SIZE", Verdict::fallback, 1, "the event array holds no complete event", remedy, 0,
+                   "events", static_cast<double>(limits_.few_events), "profiling"});
         } else if (trace_.size() < limits_.few_events) {
-            raise({"TRACE_SIZE", Verdict::degraded, 1, std::to_string(trace_.size()) + " complete events", remedy,
-                   static_cast<double>(trace_.size()), "events", static_cast<double>(limits_.few_events), "profiling"});
+            raise({"TRACE_SIZE", Verdict::degraded, 1, std::to_string(trace_.size()) + " complete events",
+                   remedy, static_cast<double>(trace_.size()), "events",
+                   static_cast<double>(limits_.few_events), "profiling"});
         } else if (trace_.stored_bytes != 0 && trace_.stored_bytes < limits_.small_file_bytes) {
-            raise({"TRACE_SIZE", Verdict::note, 1, std::to_string(trace_.stored_bytes) + " bytes as stored", remedy,
-                   static_cast<double>(trace_.stored_bytes), "bytes", static_cast<double>(limits_.small_file_bytes),
-                   "profiling"});
+            raise({"TRACE_SIZE", Verdict::note, 1, std::to_string(trace_.stored_bytes) + " bytes as stored",
+                   remedy, static_cast<double>(trace_.stored_bytes), "bytes",
+                   static_cast<double>(limits_.small_file_bytes), "profiling"});
         }
     }
 
     void check_gpu_presence() {
         if (quality_.kernels == 0) {
-            raise({"NO_GPU_KERNELS", Verdict::fallback, 1,
+            raise({"NO_GPU_KERNELS",
+                   Verdict::fallback,
+                   1,
                    "no kernel among " + std::to_string(trace_.size()) + " complete events",
-                   "enable the CUDA or ROCm activity in the profiler, together with CPU activity", 0, "kernels", {},
+                   "enable the CUDA or ROCm activity in the profiler, together with CPU activity",
+                   0,
+                   "kernels",
+                   {},
                    "profiling"});
         }
         if (!gpu_.empty() && ops_ == 0) {
@@ -186,7 +194,8 @@ class QualityChecker {
     /// Spec 11.7: per stream, overrun of the next later start by an event of non-zero duration.
     void check_corrupt_durations() {
         std::vector<Ticks> stream_ticks(trace_.tracks.size(), 0);
-        for (const EventId event : gpu_) stream_ticks[to_index(trace_.track[event])] += trace_.duration(event);
+        for (const EventId event : gpu_)
+            stream_ticks[to_index(trace_.track[event])] += trace_.duration(event);
         struct Next {
             Ticks start = std::numeric_limits<Ticks>::max();  // of the nearest later event with a length
             Ticks later = std::numeric_limits<Ticks>::max();  // the same, behind equal starts
@@ -199,9 +208,11 @@ class QualityChecker {
             const Ticks following = stream.start > start ? stream.start : stream.later;
             if (following != std::numeric_limits<Ticks>::max()) {
                 const Ticks over = trace_.end[event] - following;
-                const double share = static_cast<double>(over) /
-                                     static_cast<double>(std::max<Ticks>(1, stream_ticks[to_index(trace_.track[event])]));
-                if (trace_.to_us(over) > limits_.corrupt_overrun_us && share > limits_.corrupt_overrun_share) {
+                const double share =
+                    static_cast<double>(over) /
+                    static_cast<double>(std::max<Ticks>(1, stream_ticks[to_index(trace_.track[event])]));
+                if (trace_.to_us(over) > limits_.corrupt_overrun_us &&
+                    share > limits_.corrupt_overrun_share) {
                     quality_.corrupt.push_back(event);
                 }
             }
@@ -217,7 +228,8 @@ class QualityChecker {
         const EventId first = quality_.corrupt.front();
         const double us = trace_.to_us(trace_.duration(first));
         raise({"CORRUPT_DURATION", Verdict::degraded, quality_.corrupt.size(),
-               at_us(first) + " lasts " + fixed_decimals(us, 3) + " us, across later work of its stream; left out of times",
+               at_us(first) + " lasts " + fixed_decimals(us, 3) +
+                   " us, across later work of its stream; left out of times",
                "profile again", us, "us", limits_.corrupt_overrun_us});
     }
 
@@ -245,7 +257,8 @@ class QualityChecker {
         }
         if (under_ops == 0) return;
         const double share = static_cast<double>(without) / static_cast<double>(under_ops);
-        const auto step = reached(share, {{limits_.shapes_note, Verdict::note}, {limits_.shapes_degraded, Verdict::degraded}});
+        const auto step = reached(
+            share, {{limits_.shapes_note, Verdict::note}, {limits_.shapes_degraded, Verdict::degraded}});
         if (!step) return;
         raise({"MISSING_CPU_OP_SHAPES", step->verdict, 1,
                fixed_decimals(share * 100, 1) + "% of GPU time is launched by ops without Input Dims",
@@ -274,9 +287,12 @@ class QualityChecker {
             if (!is_counted(event) || links_.launch_of(event) != no_event) continue;
             ++count;
             if (first == no_event) first = event;
-            (first_linked != no_event && event < first_linked ? leading : interleaved) += trace_.duration(event);
+            (first_linked != no_event && event < first_linked ? leading : interleaved) +=
+                trace_.duration(event);
         }
-        const auto share = [&](Ticks part) { return static_cast<double>(part) / static_cast<double>(gpu_ticks_); };
+        const auto share = [&](Ticks part) {
+            return static_cast<double>(part) / static_cast<double>(gpu_ticks_);
+        };
         quality_.unlinked_share = share(leading + interleaved);
         if (count == 0) return;
         const auto step = reached(share(interleaved), {{limits_.unlinked_note, Verdict::note},
@@ -284,17 +300,21 @@ class QualityChecker {
                                                        {limits_.unlinked_fallback, Verdict::fallback}});
         const bool spill = share(leading) > limits_.leading_unlinked_note;
         if (!step && !spill) return;
-        std::string what = fixed_decimals(quality_.unlinked_share * 100, 1) + "% of GPU time has no launch in the trace (" +
+        std::string what = fixed_decimals(quality_.unlinked_share * 100, 1) +
+                           "% of GPU time has no launch in the trace (" +
                            fixed_decimals(share(leading) * 100, 1) + "% before the first linked event, " +
                            fixed_decimals(share(interleaved) * 100, 1) + "% between linked ones)";
         if (first_linked == no_event) what += "; no GPU event has one, so the window is all GPU events";
-        raise({"UNLINKED_KERNELS", step ? step->verdict : Verdict::note, count, what + ", first " + at_us(first),
+        raise({"UNLINKED_KERNELS", step ? step->verdict : Verdict::note, count,
+               what + ", first " + at_us(first),
                "start the profiler after a device synchronisation, with CPU and GPU activity on",
                percent(quality_.unlinked_share), "% of GPU time",
                percent(step ? step->limit : limits_.leading_unlinked_note)});
     }
 
-    static bool is_graph_launch(std::string_view name) noexcept { return name.find("GraphLaunch") != std::string_view::npos; }
+    static bool is_graph_launch(std::string_view name) noexcept {
+        return name.find("GraphLaunch") != std::string_view::npos;
+    }
 
     void check_graphs() {
         std::uint64_t launches = 0;
@@ -314,45 +334,51 @@ class QualityChecker {
                 in_graphs += trace_.duration(event);
             }
         }
-        if (gpu_ticks_ != 0) quality_.graph_share = static_cast<double>(in_graphs) / static_cast<double>(gpu_ticks_);
+        if (gpu_ticks_ != 0)
+            quality_.graph_share = static_cast<double>(in_graphs) / static_cast<double>(gpu_ticks_);
         const std::string share = fixed_decimals(quality_.graph_share * 100, 1) + "% of GPU time";
         const char* const remedy = "supply the capture traces of the graphs, or profile eager mode";
-        raise({"GPU_GRAPH_REPLAY", Verdict::degraded, launches, share + " is launched by graph launches, first " + at_us(first),
-               remedy, percent(quality_.graph_share), "% of GPU time", 0});
+        raise({"GPU_GRAPH_REPLAY", Verdict::degraded, launches,
+               share + " is launched by graph launches, first " + at_us(first), remedy,
+               percent(quality_.graph_share), "% of GPU time", 0});
         if (quality_.graph_share > limits_.graph_fallback) {
             raise({"GRAPH_UNDER_RECORDED", Verdict::fallback, 1,
-                   share + " runs inside graph replays, whose ops, shapes and launch sites are not recorded", remedy,
-                   percent(quality_.graph_share), "% of GPU time", percent(limits_.graph_fallback)});
+                   share + " runs inside graph replays, whose ops, shapes and launch sites are not recorded",
+                   remedy, percent(quality_.graph_share), "% of GPU time", percent(limits_.graph_fallback)});
         }
         const std::optional<GpuTimeline> times = linked_timeline();
         if (!times || times->total == 0) return;
         const double idle = static_cast<double>(times->idle) / static_cast<double>(times->total);
-        const double cover = static_cast<double>(trace_.end[last] - trace_.start[first]) / static_cast<double>(times->total);
+        const double cover =
+            static_cast<double>(trace_.end[last] - trace_.start[first]) / static_cast<double>(times->total);
         if (idle > limits_.graph_idle && cover > limits_.graph_launch_cover) {
             raise({"IDLE_UNRELIABLE", Verdict::degraded, 1,
                    fixed_decimals(idle * 100, 1) + "% idle while graph launches span the window",
-                   "kernels inside graph replays were not recorded; idle time is not used", percent(idle), "% of the window",
-                   percent(limits_.graph_idle)});
+                   "kernels inside graph replays were not recorded; idle time is not used", percent(idle),
+                   "% of the window", percent(limits_.graph_idle)});
         }
     }
 
     std::optional<GpuTimeline> linked_timeline() const {
-        return gpu_timeline(trace_, timeline_events(trace_, links_, quality_.linked_gpu_events == 0, quality_.excluded),
-                            classes_);
+        return gpu_timeline(
+            trace_, timeline_events(trace_, links_, quality_.linked_gpu_events == 0, quality_.excluded),
+            classes_);
     }
 
     static bool is_kernel_launch(std::string_view name) noexcept {
         return name.find("LaunchKernel") != std::string_view::npos;
     }
 
-    /// Launch calls whose kernel is missing: a capture trace when a capture is seen, else an overflow of the profiler.
+    /// Launch calls whose kernel is missing: a capture trace when a capture is seen, else an overflow of the
+    /// profiler.
     void check_lost_launches() {
         if (gpu_.empty()) return;
         std::uint64_t launches = 0;
         std::uint64_t lost = 0;
         EventId first = no_event;
         bool captures = false;
-        // A call without work of its own may share its id with one that has it: some tracers report a launch twice.
+        // A call without work of its own may share its id with one that has it: some tracers report a launch
+        // twice.
         std::vector<std::int64_t> ids;
         for (const EventId event : gpu_) ids.push_back(trace_.launch_fields(event).correlation);
         std::sort(ids.begin(), ids.end());
@@ -373,8 +399,8 @@ class QualityChecker {
                                  " kernel launches have no GPU event, first " + at_us(first);
         if (captures && share > limits_.lost_launch_fallback) {
             raise({"CAPTURE_TRACE", Verdict::fallback, lost, what + "; a stream capture is recorded",
-                   "this is a capture trace: pass it with --capture beside the replay trace", percent(share), "% of launches",
-                   percent(limits_.lost_launch_fallback)});
+                   "this is a capture trace: pass it with --capture beside the replay trace", percent(share),
+                   "% of launches", percent(limits_.lost_launch_fallback)});
             return;
         }
         if (captures) return;
@@ -382,22 +408,27 @@ class QualityChecker {
                                           {limits_.lost_launch_degraded, Verdict::degraded},
                                           {limits_.lost_launch_fallback, Verdict::fallback}});
         if (!step) return;
-        raise({"DROPPED_RECORDS", step->verdict, lost, what, "profile fewer steps, or enlarge the profiler's buffers",
-               percent(share), "% of launches", percent(step->limit)});
+        raise({"DROPPED_RECORDS", step->verdict, lost, what,
+               "profile fewer steps, or enlarge the profiler's buffers", percent(share), "% of launches",
+               percent(step->limit)});
     }
 
     void check_timeline() {
         const std::optional<GpuTimeline> times = linked_timeline();
         if (!times) return;
-        const double idle = times->total == 0 ? 0 : static_cast<double>(times->idle) / static_cast<double>(times->total);
+        const double idle =
+            times->total == 0 ? 0 : static_cast<double>(times->idle) / static_cast<double>(times->total);
         if (idle > limits_.high_idle) {
-            raise({"HIGH_IDLE", Verdict::note, 1, "the GPU idles for " + fixed_decimals(idle * 100, 1) + "% of the window",
-                   "see the system-level items of the report", percent(idle), "% of the window", percent(limits_.high_idle)});
+            raise({"HIGH_IDLE", Verdict::note, 1,
+                   "the GPU idles for " + fixed_decimals(idle * 100, 1) + "% of the window",
+                   "see the system-level items of the report", percent(idle), "% of the window",
+                   percent(limits_.high_idle)});
         }
         const double busy_us = trace_.to_us(times->busy);
         if (busy_us < limits_.short_busy_us || quality_.kernels < limits_.few_kernels) {
             raise({"SHORT_WINDOW", Verdict::note, 1,
-                   std::to_string(quality_.kernels) + " kernels, " + fixed_decimals(busy_us / 1000, 3) + " ms of GPU time",
+                   std::to_string(quality_.kernels) + " kernels, " + fixed_decimals(busy_us / 1000, 3) +
+                       " ms of GPU time",
                    "profile at least three steady steps", busy_us, "us", limits_.short_busy_us});
         }
     }
@@ -410,18 +441,20 @@ class QualityChecker {
         }
         Ticks last_launch = 0;
         for (const EventId call : calls_) {
-            if (is_kernel_launch(trace_.name_of(call))) last_launch = std::max(last_launch, trace_.start[call]);
+            if (is_kernel_launch(trace_.name_of(call)))
+                last_launch = std::max(last_launch, trace_.start[call]);
         }
         const Ticks window = std::max(last_end, last_launch) - trace_.start[gpu_.front()];
         if (window <= 0 || last_launch <= last_end) return;
         const double share = static_cast<double>(last_launch - last_end) / static_cast<double>(window);
-        const auto step = reached(share, {{limits_.stopped_note, Verdict::note}, {limits_.stopped_degraded, Verdict::degraded}});
+        const auto step = reached(
+            share, {{limits_.stopped_note, Verdict::note}, {limits_.stopped_degraded, Verdict::degraded}});
         if (!step) return;
         raise({"GPU_COLLECTION_STOPPED", step->verdict, 1,
                "kernels are launched for " + fixed_decimals(trace_.to_us(last_launch - last_end), 3) +
                    " us after the last recorded GPU event",
-               "profile fewer steps, so that the profiler's buffers do not overflow", percent(share), "% of the window",
-               percent(step->limit)});
+               "profile fewer steps, so that the profiler's buffers do not overflow", percent(share),
+               "% of the window", percent(step->limit)});
     }
 
     void check_clock_skew() {
@@ -430,15 +463,20 @@ class QualityChecker {
         EventId first = no_event;
         for (const EventId event : gpu_) {
             const EventId launch = links_.launch_of(event);
-            if (launch == no_event || trace_.to_us(trace_.start[launch] - trace_.start[event]) <= limits_.skew_us) continue;
+            if (launch == no_event ||
+                trace_.to_us(trace_.start[launch] - trace_.start[event]) <= limits_.skew_us)
+                continue;
             ++early;
             if (first == no_event) first = event;
         }
         const double share = static_cast<double>(early) / static_cast<double>(quality_.linked_gpu_events);
-        const auto step = reached(share, {{limits_.skew_note, Verdict::note}, {limits_.skew_degraded, Verdict::degraded}});
+        const auto step =
+            reached(share, {{limits_.skew_note, Verdict::note}, {limits_.skew_degraded, Verdict::degraded}});
         if (!step) return;
-        raise({"CLOCK_SKEW", step->verdict, early, "GPU events start before their launch, first " + at_us(first),
-               "update the profiler; host and GPU clocks disagree", percent(share), "% of GPU events", percent(step->limit)});
+        raise({"CLOCK_SKEW", step->verdict, early,
+               "GPU events start before their launch, first " + at_us(first),
+               "update the profiler; host and GPU clocks disagree", percent(share), "% of GPU events",
+               percent(step->limit)});
     }
 
     void check_stream_overlap() {
@@ -456,8 +494,9 @@ class QualityChecker {
             end = std::max(end, trace_.end[event]);
         }
         if (overlaps == 0) return;
-        raise({"STREAM_OVERLAP", Verdict::note, overlaps, "GPU events overlap earlier ones of their stream, first " + at_us(first),
-               "", percent(static_cast<double>(overlaps) / static_cast<double>(gpu_.size())), "% of GPU events"});
+        raise({"STREAM_OVERLAP", Verdict::note, overlaps,
+               "GPU events overlap earlier ones of their stream, first " + at_us(first), "",
+               percent(static_cast<double>(overlaps) / static_cast<double>(gpu_.size())), "% of GPU events"});
     }
 
     void check_devices_and_ranks() {
@@ -473,12 +512,14 @@ class QualityChecker {
             if (launch != no_event) processes.insert(process_of[to_index(trace_.track[launch])]);
         }
         if (devices.size() > 1) {
-            raise({"MULTI_DEVICE", Verdict::note, devices.size(), std::to_string(devices.size()) + " devices in one trace",
+            raise({"MULTI_DEVICE", Verdict::note, devices.size(),
+                   std::to_string(devices.size()) + " devices in one trace",
                    "times are given for each device, too"});
         }
         const std::size_t parties = std::max(ranks.size(), processes.size());
         if (parties > 1) {
-            raise({"MULTI_RANK", Verdict::note, parties, std::to_string(parties) + " ranks or processes launch GPU work",
+            raise({"MULTI_RANK", Verdict::note, parties,
+                   std::to_string(parties) + " ranks or processes launch GPU work",
                    "ids are matched within a rank only"});
         }
     }
@@ -507,16 +548,18 @@ class QualityChecker {
         const Group* worst = nullptr;
         for (const Group& group : groups) {
             if (group.us.size() < limits_.unstable_instances || mean(group.us) <= 0) continue;
-            if (standard_deviation(group.us, Ddof::sample) / mean(group.us) <= limits_.unstable_variation) continue;
+            if (standard_deviation(group.us, Ddof::sample) / mean(group.us) <= limits_.unstable_variation)
+                continue;
             ++unstable;
             if (worst == nullptr || sum(group.us) > sum(worst->us)) worst = &group;
         }
         if (unstable == 0) return;
         const double variation = standard_deviation(worst->us, Ddof::sample) / mean(worst->us);
         raise({"RUNTIME_INSTABILITY", Verdict::note, unstable,
-               "ops whose GPU time varies; largest by time: " + name_of(worst->op) + ", " + std::to_string(worst->us.size()) +
-                   " instances, std/mean " + fixed_decimals(variation, 2),
-               "compare instances before trusting their mean", variation, "std/mean", limits_.unstable_variation});
+               "ops whose GPU time varies; largest by time: " + name_of(worst->op) + ", " +
+                   std::to_string(worst->us.size()) + " instances, std/mean " + fixed_decimals(variation, 2),
+               "compare instances before trusting their mean", variation, "std/mean",
+               limits_.unstable_variation});
     }
 
     void check_warmup() {
@@ -531,7 +574,8 @@ class QualityChecker {
         if (middle <= 0 || steps.front() <= limits_.warmup_factor * middle) return;
         raise({"WARMUP_INCLUDED", Verdict::note, 1,
                "the first step takes " + fixed_decimals(steps.front() / middle, 1) + " times the median step",
-               "skip warm-up steps in the profiler's schedule", steps.front() / middle, "times the median", limits_.warmup_factor});
+               "skip warm-up steps in the profiler's schedule", steps.front() / middle, "times the median",
+               limits_.warmup_factor});
     }
 
     void check_dropped_records() {

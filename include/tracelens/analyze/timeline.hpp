@@ -17,8 +17,9 @@
 namespace tracelens {
 
 struct TimelineOptions {
-    bool include_unlinked = false;         ///< count GPU events without a launch, too
-    std::optional<double> micro_idle_us;   ///< split idle time at this gap length, in microseconds; 0 is a threshold
+    bool include_unlinked = false;  ///< count GPU events without a launch, too
+    std::optional<double>
+        micro_idle_us;  ///< split idle time at this gap length, in microseconds; 0 is a threshold
 };
 
 /// The timeline of the given GPU events (ascending ids), by their classes. Nothing for no events. O(n).
@@ -34,9 +35,15 @@ inline std::optional<GpuTimeline> gpu_timeline(const Trace& trace, std::span<con
         const Interval when{trace.start[event], trace.end[event]};
         append_merged(all, when);
         switch (classes[event]) {
-            case GpuClass::communication: append_merged(communication, when); break;
-            case GpuClass::memcpy: append_merged(memcpy, when); break;
-            default: append_merged(computation, when); break;
+            case GpuClass::communication:
+                append_merged(communication, when);
+                break;
+            case GpuClass::memcpy:
+                append_merged(memcpy, when);
+                break;
+            default:
+                append_merged(computation, when);
+                break;
         }
     }
     GpuTimeline result;
@@ -74,9 +81,9 @@ inline std::vector<EventId> timeline_events(const Trace& trace, const Links& lin
 }
 
 /// The timeline of each device alone, by (rank, device) ascending. O(n log devices).
-inline std::vector<DeviceTimeline> gpu_timeline_by_device(const Trace& trace, std::span<const EventId> events,
-                                                          std::span<const GpuClass> classes,
-                                                          std::optional<double> micro_idle_us = std::nullopt) {
+inline std::vector<DeviceTimeline> gpu_timeline_by_device(
+    const Trace& trace, std::span<const EventId> events, std::span<const GpuClass> classes,
+    std::optional<double> micro_idle_us = std::nullopt) {
     KeyGrouper devices;
     std::vector<std::vector<EventId>> members;
     std::vector<DeviceTimeline> result;
@@ -100,7 +107,8 @@ inline std::vector<DeviceTimeline> gpu_timeline_by_device(const Trace& trace, st
 }
 
 /// The longest idle gaps of the given GPU events (ascending ids), longest first, at most `most`. O(n log n).
-inline std::vector<IdleGap> longest_gaps(const Trace& trace, std::span<const EventId> events, std::size_t most) {
+inline std::vector<IdleGap> longest_gaps(const Trace& trace, std::span<const EventId> events,
+                                         std::size_t most) {
     std::vector<IdleGap> found;
     EventId last = no_event;
     for (const EventId event : events) {
@@ -116,8 +124,8 @@ inline std::vector<IdleGap> longest_gaps(const Trace& trace, std::span<const Eve
     return found;
 }
 
-/// The timeline as the table `gpu_timeline`: columns `type`, `time ms`, `percent` (of the total), rows as in spec 01,
-/// section 13.5. A total of zero gives missing percents.
+/// The timeline as the table `gpu_timeline`: columns `type`, `time ms`, `percent` (of the total), rows as in
+/// spec 01, section 13.5. A total of zero gives missing percents.
 inline Table timeline_table(const Trace& trace, const GpuTimeline& timeline) {
     Table table;
     table.add_column("type", ColumnType::text);

@@ -1,5 +1,5 @@
-/// What a piece of GPU work is for the timeline: computation, communication, a copy or a fill. Decided once for each
-/// distinct name and kept as one column.
+/// What a piece of GPU work is for the timeline: computation, communication, a copy or a fill. Decided once
+/// for each distinct name and kept as one column.
 #pragma once
 
 #include <array>
@@ -20,17 +20,18 @@ enum class ClassRules : std::uint8_t {
 };
 
 /// Collectives of the reference: found anywhere in a name, without regard to case.
-inline constexpr std::array<std::string_view, 3> reference_collectives = {"rccl", "nccl", "cross_device_reduce"};
+inline constexpr std::array<std::string_view, 3> reference_collectives = {"rccl", "nccl",
+                                                                          "cross_device_reduce"};
 
 /// Collectives beyond those.
 inline constexpr std::array<std::string_view, 8> more_collectives = {
-    "mscclKernel", "mscclppKernel", "nvshmem", "rocshmem", "ncclSymk", "cross_device_reduce", "all_reduce_one_shot",
-    "quickreduce"};
+    "mscclKernel",         "mscclppKernel",       "nvshmem",    "rocshmem", "ncclSymk",
+    "cross_device_reduce", "all_reduce_one_shot", "quickreduce"};
 
 /// Names under which ROCm 7.1 and older recorded copies as kernels. Matched from the start; `.kd` may follow.
 inline constexpr std::array<std::string_view, 7> legacy_copies = {
-    "MEMORY_COPY_HOST_TO_DEVICE",     "MEMORY_COPY_DEVICE_TO_HOST",      "MEMORY_COPY_DEVICE_TO_DEVICE",
-    "__amd_rocclr_copyBuffer",        "__amd_rocclr_copyBufferRect",     "__amd_rocclr_copyBufferAligned",
+    "MEMORY_COPY_HOST_TO_DEVICE",        "MEMORY_COPY_DEVICE_TO_HOST",  "MEMORY_COPY_DEVICE_TO_DEVICE",
+    "__amd_rocclr_copyBuffer",           "__amd_rocclr_copyBufferRect", "__amd_rocclr_copyBufferAligned",
     "__amd_rocclr_copyBufferRectAligned"};
 
 /// The same for fills.
@@ -63,25 +64,34 @@ constexpr bool is_communication_name(std::string_view name, ClassRules rules = C
     return false;
 }
 
-constexpr bool is_legacy_copy_name(std::string_view name) noexcept { return detail::is_legacy_name(name, legacy_copies); }
-constexpr bool is_legacy_fill_name(std::string_view name) noexcept { return detail::is_legacy_name(name, legacy_fills); }
+constexpr bool is_legacy_copy_name(std::string_view name) noexcept {
+    return detail::is_legacy_name(name, legacy_copies);
+}
+constexpr bool is_legacy_fill_name(std::string_view name) noexcept {
+    return detail::is_legacy_name(name, legacy_fills);
+}
 
-/// The class of one event. `GpuClass::memset` counts as computation in a timeline; the reference rules give legacy
-/// fills `GpuClass::computation`.
-constexpr GpuClass gpu_class(EventKind kind, std::string_view name, ClassRules rules = ClassRules::full) noexcept {
+/// The class of one event. `GpuClass::memset` counts as computation in a timeline; the reference rules give
+/// legacy fills `GpuClass::computation`.
+constexpr GpuClass gpu_class(EventKind kind, std::string_view name,
+                             ClassRules rules = ClassRules::full) noexcept {
     switch (kind) {
-        case EventKind::gpu_memcpy: return GpuClass::memcpy;
+        case EventKind::gpu_memcpy:
+            return GpuClass::memcpy;
         case EventKind::gpu_memset:
             return is_communication_name(name, rules) ? GpuClass::communication : GpuClass::memset;
         case EventKind::kernel:
             if (is_legacy_copy_name(name)) return GpuClass::memcpy;
-            if (is_legacy_fill_name(name)) return rules == ClassRules::full ? GpuClass::memset : GpuClass::computation;
+            if (is_legacy_fill_name(name))
+                return rules == ClassRules::full ? GpuClass::memset : GpuClass::computation;
             return is_communication_name(name, rules) ? GpuClass::communication : GpuClass::computation;
-        default: return GpuClass::none;
+        default:
+            return GpuClass::none;
     }
 }
 
-/// The class column of a trace, one value an event. Names are looked at once each: O(events + text of GPU names).
+/// The class column of a trace, one value an event. Names are looked at once each: O(events + text of GPU
+/// names).
 inline std::vector<GpuClass> classify_gpu_events(const Trace& trace, ClassRules rules = ClassRules::full) {
     constexpr std::size_t kinds = 3;  // kernel, gpu_memcpy, gpu_memset
     constexpr std::uint8_t unknown = 0xff;
@@ -90,9 +100,11 @@ inline std::vector<GpuClass> classify_gpu_events(const Trace& trace, ClassRules 
     for (EventId event = 0; event < trace.size(); ++event) {
         const EventKind kind = trace.kind[event];
         if (!is_gpu_work(kind)) continue;
-        const std::size_t slot = to_index(trace.name[event]) * kinds +
-                                 (static_cast<std::size_t>(kind) - static_cast<std::size_t>(EventKind::kernel));
-        if (known[slot] == unknown) known[slot] = static_cast<std::uint8_t>(gpu_class(kind, trace.name_of(event), rules));
+        const std::size_t slot =
+            to_index(trace.name[event]) * kinds +
+            (static_cast<std::size_t>(kind) - static_cast<std::size_t>(EventKind::kernel));
+        if (known[slot] == unknown)
+            known[slot] = static_cast<std::uint8_t>(gpu_class(kind, trace.name_of(event), rules));
         classes[event] = static_cast<GpuClass>(known[slot]);
     }
     return classes;
@@ -100,11 +112,16 @@ inline std::vector<GpuClass> classify_gpu_events(const Trace& trace, ClassRules 
 
 constexpr const char* to_string(GpuClass gpu_class) noexcept {
     switch (gpu_class) {
-        case GpuClass::computation: return "computation";
-        case GpuClass::communication: return "communication";
-        case GpuClass::memcpy: return "memcpy";
-        case GpuClass::memset: return "memset";
-        case GpuClass::none: return "none";
+        case GpuClass::computation:
+            return "computation";
+        case GpuClass::communication:
+            return "communication";
+        case GpuClass::memcpy:
+            return "memcpy";
+        case GpuClass::memset:
+            return "memset";
+        case GpuClass::none:
+            return "none";
     }
     return "none";
 }

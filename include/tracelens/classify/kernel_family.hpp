@@ -1,5 +1,5 @@
-/// Kernel families by name: a coarse label that needs nothing but the kernel's name, for traces and tables where the op
-/// behind a kernel is not known.
+/// Kernel families by name: a coarse label that needs nothing but the kernel's name, for traces and tables
+/// where the op behind a kernel is not known.
 #pragma once
 
 #include <array>
@@ -11,7 +11,7 @@
 namespace tracelens {
 
 struct KernelFamily {
-    std::string_view word;   ///< found anywhere in the name, without regard to case
+    std::string_view word;  ///< found anywhere in the name, without regard to case
     std::string_view label;
 };
 
@@ -79,10 +79,14 @@ inline constexpr std::array kernel_families = {
 /// The family of a kernel; classes other than computation are families of their own.
 constexpr std::string_view kernel_family(std::string_view name, GpuClass gpu_class) noexcept {
     switch (gpu_class) {
-        case GpuClass::communication: return "Communication";
-        case GpuClass::memcpy: return "Memory copy";
-        case GpuClass::memset: return "Memory fill";
-        default: break;
+        case GpuClass::communication:
+            return "Communication";
+        case GpuClass::memcpy:
+            return "Memory copy";
+        case GpuClass::memset:
+            return "Memory fill";
+        default:
+            break;
     }
     for (const KernelFamily& family : kernel_families) {
         if (detail::contains_ignoring_case(name, family.word)) return family.label;

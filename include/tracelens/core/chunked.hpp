@@ -10,8 +10,8 @@
 
 namespace tracelens {
 
-/// A sequence in blocks of equal size: appending never moves what is there, and dropping the column returns its
-/// memory at once.
+/// A sequence in blocks of equal size: appending never moves what is there, and dropping the column returns
+/// its memory at once.
 template <class T>
 class ChunkedColumn {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -21,12 +21,15 @@ class ChunkedColumn {
     static constexpr std::size_t block_size = std::size_t{1} << block_bits;
 
     void push_back(const T& value) {
-        if (size_ == blocks_.size() * block_size) blocks_.push_back(std::make_unique_for_overwrite<T[]>(block_size));
+        if (size_ == blocks_.size() * block_size)
+            blocks_.push_back(std::make_unique_for_overwrite<T[]>(block_size));
         blocks_[size_ >> block_bits][size_ & (block_size - 1)] = value;
         ++size_;
     }
 
-    T& operator[](std::size_t index) noexcept { return blocks_[index >> block_bits][index & (block_size - 1)]; }
+    T& operator[](std::size_t index) noexcept {
+        return blocks_[index >> block_bits][index & (block_size - 1)];
+    }
     const T& operator[](std::size_t index) const noexcept {
         return blocks_[index >> block_bits][index & (block_size - 1)];
     }

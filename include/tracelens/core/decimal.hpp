@@ -1,5 +1,5 @@
-/// Numbers as they stand in trace files, and back. Times are read from their decimal text into integers, never
-/// through a double.
+/// Numbers as they stand in trace files, and back. Times are read from their decimal text into integers,
+/// never through a double.
 #pragma once
 
 #include <charconv>
@@ -28,16 +28,16 @@ struct ScaledDecimal {
     DecimalStatus status = DecimalStatus::not_a_number;
 };
 
-/// True for the bare words that C and C++ streams write for numbers that are not finite: inf, infinity, nan, with
-/// any case and sign.
+/// True for the bare words that C and C++ streams write for numbers that are not finite: inf, infinity, nan,
+/// with any case and sign.
 constexpr bool is_not_finite_word(std::string_view token) noexcept {
     if (!token.empty() && (token.front() == '-' || token.front() == '+')) token.remove_prefix(1);
     return detail::equal_ignoring_case(token, "inf") || detail::equal_ignoring_case(token, "infinity") ||
            detail::equal_ignoring_case(token, "nan");
 }
 
-/// Reads a JSON number (also with a leading +) and multiplies it by 10^`scale_digits`, exactly; digits beyond the
-/// scale round to nearest, halves away from zero. O(length).
+/// Reads a JSON number (also with a leading +) and multiplies it by 10^`scale_digits`, exactly; digits beyond
+/// the scale round to nearest, halves away from zero. O(length).
 constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) noexcept {
     std::size_t at = 0;
     bool negative = false;
@@ -47,8 +47,8 @@ constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) n
         return {0, is_not_finite_word(token) ? DecimalStatus::not_finite : DecimalStatus::not_a_number};
     }
 
-    // All digits as one integer; `exponent` is the power of ten that it still lacks. Digits that cannot matter any
-    // more (mantissa above 10^18 and behind the scale) only move the exponent.
+    // All digits as one integer; `exponent` is the power of ten that it still lacks. Digits that cannot
+    // matter any more (mantissa above 10^18 and behind the scale) only move the exponent.
     constexpr std::uint64_t mantissa_limit = 1'000'000'000'000'000'000ULL;
     std::uint64_t mantissa = 0;
     int exponent = scale_digits;
@@ -107,6 +107,17 @@ constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) n
 
 /// Reads a JSON integer; nothing for other text or beyond int64.
 inline std::optional<std::int64_t> parse_integer(std::string_view token) noexcept {
+    constexpr std::size_t digits_that_fit = 18;
+    const bool negative = !token.empty() && token.front() == '-';
+    const std::size_t first = negative ? 1 : 0;
+    if (token.size() > first && token.size() - first <= digits_that_fit) {
+        std::int64_t value = 0;
+        for (std::size_t at = first; at < token.size(); ++at) {
+            if (!detail::is_digit(token[at])) return std::nullopt;
+            value = value * 10 + (token[at] - '0');
+        }
+        return negative ? -value : value;
+    }
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     if (error != std::errc{} || end != token.data() + token.size()) return std::nullopt;
@@ -129,8 +140,8 @@ inline std::optional<double> parse_double(std::string_view token) noexcept {
     return value;
 }
 
-/// Appends the shortest decimal that reads back as `value`, in the form that Python prints: at least one decimal,
-/// scientific below 1e-4 and from 1e16 on; `nan`, `inf`, `-inf` for the rest. (Spec 02, section 5.)
+/// Appends the shortest decimal that reads back as `value`, in the form that Python prints: at least one
+/// decimal, scientific below 1e-4 and from 1e16 on; `nan`, `inf`, `-inf` for the rest. (Spec 02, section 5.)
 inline void append_double(std::string& out, double value) {
     if (std::isnan(value)) {
         out += "nan";
@@ -143,13 +154,15 @@ inline void append_double(std::string& out, double value) {
     const double size = std::fabs(value);
     char buffer[64];
     if (size != 0 && (size < 1e-4 || size >= 1e16)) {
-        const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
+        const auto end =
+            std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::scientific).ptr;
         out.append(buffer, end);
         return;
     }
     const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed).ptr;
     out.append(buffer, end);
-    if (std::string_view(buffer, static_cast<std::size_t>(end - buffer)).find('.') == std::string_view::npos) {
+    if (std::string_view(buffer, static_cast<std::size_t>(end - buffer)).find('.') ==
+        std::string_view::npos) {
         out += ".0";
     }
 }
@@ -164,7 +177,8 @@ inline void append_integer(std::string& out, std::int64_t value) {
 inline std::string fixed_decimals(double value, int decimals) {
     if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
     char buffer[400];
-    const auto end = std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
+    const auto end =
+        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
     return std::string(buffer, end);
 }
 

@@ -1,5 +1,5 @@
-/// What was noticed but did not stop the work: a table of codes with counts, evidence and remedies. Readers and
-/// quality checks fill it; `tracelens info` prints it and `metadata/trace_quality.json` stores it.
+/// What was noticed but did not stop the work: a table of codes with counts, evidence and remedies. Readers
+/// and quality checks fill it; `tracelens info` prints it and `metadata/trace_quality.json` stores it.
 #pragma once
 
 #include <algorithm>
@@ -23,11 +23,16 @@ enum class Verdict : std::uint8_t {
 
 constexpr const char* to_string(Verdict verdict) noexcept {
     switch (verdict) {
-        case Verdict::ok: return "ok";
-        case Verdict::note: return "note";
-        case Verdict::degraded: return "degraded";
-        case Verdict::fallback: return "fallback";
-        case Verdict::error: return "error";
+        case Verdict::ok:
+            return "ok";
+        case Verdict::note:
+            return "note";
+        case Verdict::degraded:
+            return "degraded";
+        case Verdict::fallback:
+            return "fallback";
+        case Verdict::error:
+            return "error";
     }
     return "error";
 }
@@ -36,18 +41,19 @@ struct Diagnostic {
     std::string area = "trace_quality";  ///< "profiling", "trace_quality" or "perf_model"
     std::string code;                    ///< upper case, stable
     Verdict verdict = Verdict::note;
-    std::uint64_t count = 1;             ///< how many cases were met
-    std::string first;                   ///< names the first case, with its numbers
-    std::string remedy;                  ///< what to do about it; may be empty
-    std::optional<double> value;         ///< what was measured, in `unit`
+    std::uint64_t count = 1;      ///< how many cases were met
+    std::string first;            ///< names the first case, with its numbers
+    std::string remedy;           ///< what to do about it; may be empty
+    std::optional<double> value;  ///< what was measured, in `unit`
     std::string unit;
-    std::optional<double> limit;         ///< the limit that `value` was held against
+    std::optional<double> limit;  ///< the limit that `value` was held against
 };
 
 /// Diagnostics in the order in which their codes were first raised, one entry a code.
 class Diagnostics {
   public:
-    /// Adds a case. A code that is already present keeps its first text; counts add up and the worse verdict stays.
+    /// Adds a case. A code that is already present keeps its first text; counts add up and the worse verdict
+    /// stays.
     void add(Diagnostic diagnostic) {
         if (Diagnostic* known = find_mutable(diagnostic.code)) {
             known->count += diagnostic.count;

@@ -1,5 +1,5 @@
-/// How tracelens reports that a result could not be produced: `Failure` as a value inside `Result<T>`, or thrown as
-/// `Error`. What could be worked around is a `Diagnostic` (core/diagnostics.hpp) instead.
+/// How tracelens reports that a result could not be produced: `Failure` as a value inside `Result<T>`, or
+/// thrown as `Error`. What could be worked around is a `Diagnostic` (core/diagnostics.hpp) instead.
 #pragma once
 
 #include <cstdint>
@@ -26,13 +26,20 @@ enum class ErrorCode : std::uint8_t {
 /// The code as printed in `[DIAG:area:CODE]` lines.
 constexpr const char* to_string(ErrorCode code) noexcept {
     switch (code) {
-        case ErrorCode::file_missing: return "TRACE_MISSING";
-        case ErrorCode::file_unreadable: return "FILE_UNREADABLE";
-        case ErrorCode::file_unwritable: return "FILE_UNWRITABLE";
-        case ErrorCode::not_a_trace: return "NOT_A_TRACE";
-        case ErrorCode::unsupported: return "UNSUPPORTED_FORMAT";
-        case ErrorCode::limit_exceeded: return "LIMIT_EXCEEDED";
-        case ErrorCode::invalid_argument: return "INVALID_ARGUMENT";
+        case ErrorCode::file_missing:
+            return "TRACE_MISSING";
+        case ErrorCode::file_unreadable:
+            return "FILE_UNREADABLE";
+        case ErrorCode::file_unwritable:
+            return "FILE_UNWRITABLE";
+        case ErrorCode::not_a_trace:
+            return "NOT_A_TRACE";
+        case ErrorCode::unsupported:
+            return "UNSUPPORTED_FORMAT";
+        case ErrorCode::limit_exceeded:
+            return "LIMIT_EXCEEDED";
+        case ErrorCode::invalid_argument:
+            return "INVALID_ARGUMENT";
     }
     return "UNKNOWN";
 }
@@ -40,11 +47,11 @@ constexpr const char* to_string(ErrorCode code) noexcept {
 /// Why a result could not be produced.
 struct Failure {
     ErrorCode code = ErrorCode::invalid_argument;
-    std::string subject;                        ///< what was being read or written, usually a path
-    std::string reason;                         ///< what went wrong, one clause
-    std::string remedy;                         ///< what the user can do, one clause; may be empty
-    std::optional<std::uint64_t> byte_offset;   ///< where, in the uncompressed text
-    std::optional<std::uint64_t> event_index;   ///< where, counted in events of the file
+    std::string subject;                       ///< what was being read or written, usually a path
+    std::string reason;                        ///< what went wrong, one clause
+    std::string remedy;                        ///< what the user can do, one clause; may be empty
+    std::optional<std::uint64_t> byte_offset;  ///< where, in the uncompressed text
+    std::optional<std::uint64_t> event_index;  ///< where, counted in events of the file
 
     /// One line: subject, reason, position, remedy.
     std::string message() const {

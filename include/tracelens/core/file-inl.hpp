@@ -1,10 +1,6 @@
 /// Bodies of core/file.hpp, on POSIX files and zlib.
 #pragma once
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -12,13 +8,17 @@
 #include <system_error>
 #include <utility>
 
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <tracelens/core/file.hpp>
 #include <tracelens/core/inline.hpp>
 
 #if TRACELENS_WITH_ZLIB
-#include <zlib.h>
-
 #include <vector>
+
+#include <zlib.h>
 #endif
 
 namespace tracelens {
@@ -77,7 +77,8 @@ class FileSource final : public ByteSource {
 /// Gives back `head` first, then the rest of `tail`: undoes the look at the first bytes.
 class JoinedSource final : public ByteSource {
   public:
-    JoinedSource(std::string head, std::unique_ptr<ByteSource> tail) : head_(std::move(head)), tail_(std::move(tail)) {}
+    JoinedSource(std::string head, std::unique_ptr<ByteSource> tail)
+        : head_(std::move(head)), tail_(std::move(tail)) {}
 
     std::size_t read(char* to, std::size_t size) override {
         if (at_ == head_.size()) return tail_->read(to, size);
@@ -100,7 +101,8 @@ class JoinedSource final : public ByteSource {
 
 #if TRACELENS_WITH_ZLIB
 
-/// Inflates member after member. What zlib could decode before an error is handed out before the error counts.
+/// Inflates member after member. What zlib could decode before an error is handed out before the error
+/// counts.
 class GunzipSource final : public ByteSource {
   public:
     explicit GunzipSource(std::unique_ptr<ByteSource> compressed)
@@ -133,7 +135,8 @@ class GunzipSource final : public ByteSource {
             if (status == Z_STREAM_END) {
                 between_members_ = true;
             } else if (status != Z_OK && status != Z_BUF_ERROR) {
-                damage_ = std::string("gzip data is damaged: ") + (stream_.msg != nullptr ? stream_.msg : "unknown");
+                damage_ = std::string("gzip data is damaged: ") +
+                          (stream_.msg != nullptr ? stream_.msg : "unknown");
                 // A wrong checksum comes after all data of the member; anything else cuts the data short.
                 torn_ = stream_.msg == nullptr || std::string_view(stream_.msg) != "incorrect data check";
                 finished_ = true;
@@ -142,7 +145,9 @@ class GunzipSource final : public ByteSource {
         return produced;
     }
 
-    std::uint64_t stored_position() const noexcept override { return compressed_->stored_position() - stream_.avail_in; }
+    std::uint64_t stored_position() const noexcept override {
+        return compressed_->stored_position() - stream_.avail_in;
+    }
     std::uint64_t stored_size() const noexcept override { return compressed_->stored_size(); }
     std::string_view damage() const noexcept override { return damage_; }
     bool torn() const noexcept override { return torn_; }
@@ -163,7 +168,8 @@ class GunzipSource final : public ByteSource {
         torn_ = true;
     }
 
-    /// Another member starts when the gzip magic follows; all else after a member is no data (padding is usual).
+    /// Another member starts when the gzip magic follows; all else after a member is no data (padding is
+    /// usual).
     bool start_member() {
         if (*stream_.next_in != 0x1f) {
             trailing_ += stream_.avail_in;
@@ -220,8 +226,12 @@ TRACELENS_INLINE Result<std::unique_ptr<ByteSource>> gunzip_source(std::unique_p
     return std::unique_ptr<ByteSource>(std::make_unique<detail::GunzipSource>(std::move(compressed)));
 #else
     (void)compressed;
-    return Failure{ErrorCode::unsupported, {}, "the content is gzip and this build has no zlib",
-                   "unpack the file first, or build with TRACELENS_WITH_ZLIB=1", {}, {}};
+    return Failure{ErrorCode::unsupported,
+                   {},
+                   "the content is gzip and this build has no zlib",
+                   "unpack the file first, or build with TRACELENS_WITH_ZLIB=1",
+                   {},
+                   {}};
 #endif
 }
 
@@ -229,22 +239,29 @@ TRACELENS_INLINE Result<std::unique_ptr<ByteSource>> open_source(const std::stri
     struct stat info {};
     if (::stat(path.c_str(), &info) != 0) {
         const bool missing = errno == ENOENT || errno == ENOTDIR;
-        return Failure{missing ? ErrorCode::file_missing : ErrorCode::file_unreadable, path,
-                       missing ? "no such file" : std::strerror(errno), "check the path", {}, {}};
+        return Failure{missing ? ErrorCode::file_missing : ErrorCode::file_unreadable,
+                       path,
+                       missing ? "no such file" : std::strerror(errno),
+                       "check the path",
+                       {},
+                       {}};
     }
     if (S_ISDIR(info.st_mode)) {
-        return Failure{ErrorCode::file_missing, path, "is a folder, not a file", "name the trace file inside it", {}, {}};
+        return Failure{ErrorCode::file_missing,         path, "is a folder, not a file",
+                       "name the trace file inside it", {},   {}};
     }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
-        return Failure{ErrorCode::file_unreadable, path, std::strerror(errno), "check its permissions", {}, {}};
+        return Failure{ErrorCode::file_unreadable, path, std::strerror(errno),
+                       "check its permissions",    {},   {}};
     }
     const auto size = S_ISREG(info.st_mode) ? static_cast<std::uint64_t>(info.st_size) : 0;
     std::unique_ptr<ByteSource> file = std::make_unique<detail::FileSource>(descriptor, size);
     std::string head(2, '\0');
     head.resize(detail::read_fully(*file, head.data(), head.size()));
     const bool gzip = head.size() == 2 && head[0] == '\x1f' && head[1] == '\x8b';
-    std::unique_ptr<ByteSource> whole = std::make_unique<detail::JoinedSource>(std::move(head), std::move(file));
+    std::unique_ptr<ByteSource> whole =
+        std::make_unique<detail::JoinedSource>(std::move(head), std::move(file));
     if (!gzip) return whole;
     Result<std::unique_ptr<ByteSource>> unpacked = gunzip_source(std::move(whole));
     if (unpacked.ok()) return unpacked;
@@ -262,7 +279,8 @@ TRACELENS_INLINE Result<Done> write_file(const std::string& path, std::string_vi
     const auto fail = [&](const char* what) -> Result<Done> {
         const std::string reason = std::string(what) + ": " + std::strerror(errno);
         ::unlink(temporary.c_str());
-        return Failure{ErrorCode::file_unwritable, path, reason, "choose another output folder with -o", {}, {}};
+        return Failure{
+            ErrorCode::file_unwritable, path, reason, "choose another output folder with -o", {}, {}};
     };
     const int descriptor = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
     if (descriptor < 0) return fail("cannot create it");
@@ -289,7 +307,8 @@ TRACELENS_INLINE Result<std::string> read_file(const std::string& path) {
     }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
     if (descriptor < 0) {
-        return Failure{ErrorCode::file_unreadable, path, std::strerror(errno), "check its permissions", {}, {}};
+        return Failure{ErrorCode::file_unreadable, path, std::strerror(errno),
+                       "check its permissions",    {},   {}};
     }
     detail::FileSource file(descriptor, static_cast<std::uint64_t>(info.st_size));
     std::string content(static_cast<std::size_t>(info.st_size), '\0');

@@ -1,5 +1,5 @@
-/// Bytes in and out: sequential sources over plain and gzip files, and files that appear under their name only when
-/// they are complete.
+/// Bytes in and out: sequential sources over plain and gzip files, and files that appear under their name
+/// only when they are complete.
 #pragma once
 
 #include <cstddef>
@@ -18,17 +18,20 @@ class ByteSource {
   public:
     virtual ~ByteSource() = default;
 
-    /// Reads up to `size` bytes into `to`. Returns how many; 0 at the end. Fewer than asked for is no sign of the end.
+    /// Reads up to `size` bytes into `to`. Returns how many; 0 at the end. Fewer than asked for is no sign of
+    /// the end.
     virtual std::size_t read(char* to, std::size_t size) = 0;
 
-    /// Bytes of stored input consumed so far and in all (0 when unknown): compressed bytes for compressed input.
+    /// Bytes of stored input consumed so far and in all (0 when unknown): compressed bytes for compressed
+    /// input.
     virtual std::uint64_t stored_position() const noexcept = 0;
     virtual std::uint64_t stored_size() const noexcept = 0;
 
     /// Why the data ended before its proper end (a torn gzip stream, a read error), or empty.
     virtual std::string_view damage() const noexcept { return {}; }
 
-    /// True when `damage()` means that bytes are missing at the end, false when the bytes themselves are doubtful.
+    /// True when `damage()` means that bytes are missing at the end, false when the bytes themselves are
+    /// doubtful.
     virtual bool torn() const noexcept { return false; }
 
     /// Bytes after the end of compressed data that belong to nothing.
@@ -45,8 +48,8 @@ Result<std::unique_ptr<ByteSource>> open_source(const std::string& path);
 /// Wraps a source of gzip bytes (RFC 1952, any number of members) as a source of the decompressed bytes.
 Result<std::unique_ptr<ByteSource>> gunzip_source(std::unique_ptr<ByteSource> compressed);
 
-/// Writes `content` to `path` through a temporary file in the same folder and a rename, so that the name never
-/// holds half a file. Missing folders are made. Error: `file_unwritable`.
+/// Writes `content` to `path` through a temporary file in the same folder and a rename, so that the name
+/// never holds half a file. Missing folders are made. Error: `file_unwritable`.
 Result<Done> write_file(const std::string& path, std::string_view content);
 
 /// The whole content of a small file. Errors: `file_missing`, `file_unreadable`.

@@ -1,4 +1,5 @@
-/// Hashing of short byte strings and integers for the in-memory tables. Not for persistence, not for security.
+/// Hashing of short byte strings and integers for the in-memory tables. Not for persistence, not for
+/// security.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-/// Linkage of the bodies in `*-inl.hpp`: inline when they are included by headers, external in the one translation
-/// unit of `tracelens::compiled` that provides them.
+/// Linkage of the bodies in `*-inl.hpp`: inline when they are included by headers, external in the one
+/// translation unit of `tracelens::compiled` that provides them.
 #pragma once
 
 #if defined(TRACELENS_COMPILED)

@@ -42,8 +42,8 @@ inline IntervalSet merge(std::span<const Interval> intervals) {
     return set;
 }
 
-/// The parts of `from` that `cut` does not cover. `from` is a set; `cut` is sorted by start and may overlap itself
-/// or touch. O(|from| + |cut|) for sets.
+/// The parts of `from` that `cut` does not cover. `from` is a set; `cut` is sorted by start and may overlap
+/// itself or touch. O(|from| + |cut|) for sets.
 inline IntervalSet subtract(std::span<const Interval> from, std::span<const Interval> cut) {
     IntervalSet rest;
     std::size_t first = 0;

@@ -1,6 +1,6 @@
-/// JSON as text: finding values, decoding and writing strings. This is the tolerant, scalar side: it accepts what
-/// profilers really write (raw control characters, stray backslashes, bare inf and nan, trailing commas) and says
-/// what it had to accept.
+/// JSON as text: finding values, decoding and writing strings. This is the tolerant, scalar side: it accepts
+/// what profilers really write (raw control characters, stray backslashes, bare inf and nan, trailing commas)
+/// and says what it had to accept.
 #pragma once
 
 #include <algorithm>
@@ -65,8 +65,8 @@ inline void append_utf8(std::string& out, std::uint32_t code) {
 
 inline constexpr std::string_view replacement_character = "\xef\xbf\xbd";
 
-/// Length of the well-formed UTF-8 sequence at `at` (RFC 3629: no overlong forms, no surrogates, at most U+10FFFF);
-/// 0 when there is none.
+/// Length of the well-formed UTF-8 sequence at `at` (RFC 3629: no overlong forms, no surrogates, at most
+/// U+10FFFF); 0 when there is none.
 constexpr std::size_t utf8_length(std::string_view text, std::size_t at) noexcept {
     const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[at + i]); };
     const std::size_t left = text.size() - at;
@@ -115,15 +115,32 @@ inline unsigned decode_json_string(std::string_view raw, std::string& out) {
         const char escape = at + 1 < raw.size() ? raw[at + 1] : '\0';
         char plain = '\0';
         switch (escape) {
-            case '"': plain = '"'; break;
-            case '\\': plain = '\\'; break;
-            case '/': plain = '/'; break;
-            case 'b': plain = '\b'; break;
-            case 'f': plain = '\f'; break;
-            case 'n': plain = '\n'; break;
-            case 'r': plain = '\r'; break;
-            case 't': plain = '\t'; break;
-            default: break;
+            case '"':
+                plain = '"';
+                break;
+            case '\\':
+                plain = '\\';
+                break;
+            case '/':
+                plain = '/';
+                break;
+            case 'b':
+                plain = '\b';
+                break;
+            case 'f':
+                plain = '\f';
+                break;
+            case 'n':
+                plain = '\n';
+                break;
+            case 'r':
+                plain = '\r';
+                break;
+            case 't':
+                plain = '\t';
+                break;
+            default:
+                break;
         }
         if (plain != '\0') {
             out += plain;
@@ -142,7 +159,8 @@ inline unsigned decode_json_string(std::string_view raw, std::string& out) {
             detail::append_utf8(out, static_cast<std::uint32_t>(code));
             continue;
         }
-        const bool pair_follows = code < 0xdc00 && at + 1 < raw.size() && raw[at] == '\\' && raw[at + 1] == 'u';
+        const bool pair_follows =
+            code < 0xdc00 && at + 1 < raw.size() && raw[at] == '\\' && raw[at + 1] == 'u';
         const std::int32_t low = pair_follows ? detail::hex4(raw, at + 2) : -1;
         if (low >= 0xdc00 && low <= 0xdfff) {
             const auto high_bits = static_cast<std::uint32_t>(code - 0xd800) << 10;
@@ -156,7 +174,8 @@ inline unsigned decode_json_string(std::string_view raw, std::string& out) {
     return flaws;
 }
 
-/// Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the output is valid.
+/// Appends `text` as a JSON string with quotes. Bytes that are not UTF-8 become U+FFFD, so the output is
+/// valid.
 inline void append_json_string(std::string& out, std::string_view text) {
     static constexpr char hex[] = "0123456789abcdef";
     out += '"';
@@ -192,8 +211,8 @@ inline void append_json_string(std::string& out, std::string_view text) {
     out += '"';
 }
 
-/// Walks over JSON text from a position. Every step either succeeds and moves on, or fails and says whether the
-/// text ended (`incomplete`) or is no JSON.
+/// Walks over JSON text from a position. Every step either succeeds and moves on, or fails and says whether
+/// the text ended (`incomplete`) or is no JSON.
 class JsonScanner {
   public:
     enum class Outcome : std::uint8_t { ok, incomplete, malformed };
@@ -242,8 +261,8 @@ class JsonScanner {
         return Outcome::incomplete;
     }
 
-    /// Any value; `raw` is its text without surrounding white space. Brackets must match and objects must have
-    /// keys. Not recursive: depth costs memory, one byte a level.
+    /// Any value; `raw` is its text without surrounding white space. Brackets must match and objects must
+    /// have keys. Not recursive: depth costs memory, one byte a level.
     Outcome value(std::string_view& raw) {
         skip_space();
         const std::size_t begin = at_;
@@ -324,8 +343,9 @@ class JsonScanner {
     std::vector<char> open_;
 };
 
-/// Appends `raw` (any JSON value) without white space between tokens and with its strings made valid. Returns the flaws
-/// met: bytes that do not fit the grammar are copied as they are, with `json_structure` set. O(length).
+/// Appends `raw` (any JSON value) without white space between tokens and with its strings made valid. Returns
+/// the flaws met: bytes that do not fit the grammar are copied as they are, with `json_structure` set.
+/// O(length).
 inline unsigned append_compact_json(std::string& out, std::string_view raw) {
     unsigned flaws = 0;
     std::string open;

@@ -7,9 +7,9 @@
 namespace tracelens {
 
 struct Progress {
-    const char* phase = "";        ///< static text such as "reading"
-    std::uint64_t done = 0;        ///< in the unit of `total`
-    std::uint64_t total = 0;       ///< 0 when unknown
+    const char* phase = "";   ///< static text such as "reading"
+    std::uint64_t done = 0;   ///< in the unit of `total`
+    std::uint64_t total = 0;  ///< 0 when unknown
 };
 
 /// Called now and then from inside a long call, never from two threads at once. May be empty.

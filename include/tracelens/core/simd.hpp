@@ -1,5 +1,5 @@
-/// 64-byte blocks of text as 64-bit masks, bit i for byte i: with xsimd in the width that the compiler targets, or
-/// byte by byte. Both give the same masks.
+/// 64-byte blocks of text as 64-bit masks, bit i for byte i: with xsimd in the width that the compiler
+/// targets, or byte by byte. Both give the same masks.
 #pragma once
 
 #include <bit>
@@ -24,7 +24,8 @@ struct StructuralMasks {
 
 inline constexpr std::size_t block_bytes = 64;
 
-/// Set bits of a word. Targets without an instruction for it would call a library function for `std::popcount`.
+/// Set bits of a word. Targets without an instruction for it would call a library function for
+/// `std::popcount`.
 constexpr int count_bits(std::uint64_t word) noexcept {
 #if defined(__POPCNT__) || !defined(__x86_64__)
     return std::popcount(word);
@@ -85,15 +86,19 @@ inline StructuralMasks structural_masks_xsimd(const char* block) noexcept {
     using detail::ByteBatch;
     using detail::lane_mask;
     static_assert(block_bytes % ByteBatch::size == 0);
-    const auto byte = [](char c) { return ByteBatch(static_cast<std::uint8_t>(c)); };
+    const ByteBatch quote(std::uint8_t{'"'});
+    const ByteBatch backslash(std::uint8_t{'\\'});
+    const ByteBatch open(std::uint8_t{'{'});
+    const ByteBatch close(std::uint8_t{'}'});
+    const ByteBatch fold(std::uint8_t{0x20});
     StructuralMasks masks;
     for (std::size_t at = 0; at < block_bytes; at += ByteBatch::size) {
         const auto text = ByteBatch::load_unaligned(reinterpret_cast<const std::uint8_t*>(block + at));
-        const auto folded = text | ByteBatch(std::uint8_t{0x20});
-        masks.quotes |= lane_mask(text == byte('"')) << at;
-        masks.backslashes |= lane_mask(text == byte('\\')) << at;
-        masks.opens |= lane_mask(folded == byte('{')) << at;
-        masks.closes |= lane_mask(folded == byte('}')) << at;
+        const auto folded = text | fold;
+        masks.quotes |= lane_mask(text == quote) << at;
+        masks.backslashes |= lane_mask(text == backslash) << at;
+        masks.opens |= lane_mask(folded == open) << at;
+        masks.closes |= lane_mask(folded == close) << at;
     }
     return masks;
 }

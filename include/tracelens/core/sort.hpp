@@ -12,8 +12,8 @@
 namespace tracelens {
 
 /// The stable ascending order of `keys`: element i of the result is the index of the i-th smallest key. Least
-/// significant digit first radix sort over the bytes in which keys differ: O(n) passes, 4 bytes a key of scratch.
-/// Already sorted input costs one scan. Precondition: fewer than 2^32 keys.
+/// significant digit first radix sort over the bytes in which keys differ: O(n) passes, 4 bytes a key of
+/// scratch. Already sorted input costs one scan. Precondition: fewer than 2^32 keys.
 inline std::vector<std::uint32_t> stable_order(std::span<const std::int64_t> keys) {
     const std::size_t n = keys.size();
     std::vector<std::uint32_t> order(n);

@@ -14,7 +14,9 @@ namespace tracelens {
 /// Names a string of one `StringPool`. Id 0 is the empty string in every pool.
 enum class StringId : std::uint32_t { empty = 0 };
 
-constexpr std::uint32_t to_index(StringId id) noexcept { return static_cast<std::uint32_t>(id); }
+constexpr std::uint32_t to_index(StringId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
 
 /// Owns the text. Views stay valid as long as the pool lives; moving the pool keeps them valid.
 /// Not thread-safe for `intern`; concurrent reads are fine.
@@ -82,7 +84,8 @@ class StringPool {
             const std::size_t size = text.size() > block_size / 4 ? text.size() : block_size;
             blocks_.push_back(std::make_unique<char[]>(size));
             block_bytes_ += size;
-            if (size != block_size) {  // an oversized string gets a block of its own; the open block stays open
+            if (size !=
+                block_size) {  // an oversized string gets a block of its own; the open block stays open
                 std::memcpy(blocks_.back().get(), text.data(), text.size());
                 return {blocks_.back().get(), text.size()};
             }

@@ -1,5 +1,5 @@
-/// `Table`: typed columns with missing values, and the one implementation of grouping, aggregation and sorting that
-/// all reports share. Writers (write/) turn a table into CSV, JSON, Markdown and the like.
+/// `Table`: typed columns with missing values, and the one implementation of grouping, aggregation and
+/// sorting that all reports share. Writers (write/) turn a table into CSV, JSON, Markdown and the like.
 #pragma once
 
 #include <algorithm>
@@ -27,8 +27,8 @@ enum class ColumnType : std::uint8_t { integer, real, text, boolean };
 /// One value on its way into or out of a table; `std::monostate` is a missing value.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view, bool>;
 
-/// Numbers groups of equal keys 0, 1, 2 ... in order of first appearance. A key is a pair of 64-bit words; longer
-/// keys are folded in from the left, the first word being the group number of what came before.
+/// Numbers groups of equal keys 0, 1, 2 ... in order of first appearance. A key is a pair of 64-bit words;
+/// longer keys are folded in from the left, the first word being the group number of what came before.
 class KeyGrouper {
   public:
     KeyGrouper() { slots_.assign(64, none); }
@@ -84,7 +84,8 @@ struct Grouping {
         std::partial_sum(result.starts.begin(), result.starts.end(), result.starts.begin());
         std::vector<std::uint32_t> next(result.starts.begin(), result.starts.end() - 1);
         result.rows.resize(group_of_row.size());
-        for (std::uint32_t row = 0; row < group_of_row.size(); ++row) result.rows[next[group_of_row[row]]++] = row;
+        for (std::uint32_t row = 0; row < group_of_row.size(); ++row)
+            result.rows[next[group_of_row[row]]++] = row;
         result.group_of_row = std::move(group_of_row);
         return result;
     }
@@ -95,7 +96,7 @@ enum class Aggregate : std::uint8_t { count, sum, mean, median, std_sample, std_
 struct AggregateColumn {
     std::string_view source;  ///< ignored by `count`
     Aggregate function = Aggregate::count;
-    std::string_view name;    ///< of the new column
+    std::string_view name;  ///< of the new column
 };
 
 struct SortKey {
@@ -110,8 +111,8 @@ class Table {
         ColumnType type = ColumnType::real;
         std::vector<std::int64_t> integers;  ///< integer, boolean (0 or 1)
         std::vector<double> reals;
-        std::vector<StringId> texts;         ///< of the table's own pool
-        std::vector<std::uint8_t> missing;   ///< one flag a row
+        std::vector<StringId> texts;        ///< of the table's own pool
+        std::vector<std::uint8_t> missing;  ///< one flag a row
     };
 
     std::size_t row_count() const noexcept { return columns_.empty() ? 0 : columns_.front().missing.size(); }
@@ -133,10 +134,11 @@ class Table {
         return std::nullopt;
     }
 
-    /// Appends one row, a cell a column; absent trailing cells are missing. An integer may go into a real column;
-    /// any other cell of a wrong type becomes a missing value.
+    /// Appends one row, a cell a column; absent trailing cells are missing. An integer may go into a real
+    /// column; any other cell of a wrong type becomes a missing value.
     void append_row(std::span<const Cell> cells) {
-        for (std::size_t i = 0; i < columns_.size(); ++i) append_cell(i, i < cells.size() ? cells[i] : Cell{});
+        for (std::size_t i = 0; i < columns_.size(); ++i)
+            append_cell(i, i < cells.size() ? cells[i] : Cell{});
     }
     void append_row(std::initializer_list<Cell> cells) { append_row(std::span(cells.begin(), cells.size())); }
 
@@ -145,10 +147,14 @@ class Table {
         const Column& column = columns_[column_index];
         if (column.missing[row] != 0) return {};
         switch (column.type) {
-            case ColumnType::integer: return column.integers[row];
-            case ColumnType::boolean: return column.integers[row] != 0;
-            case ColumnType::real: return column.reals[row];
-            case ColumnType::text: return pool_[column.texts[row]];
+            case ColumnType::integer:
+                return column.integers[row];
+            case ColumnType::boolean:
+                return column.integers[row] != 0;
+            case ColumnType::real:
+                return column.reals[row];
+            case ColumnType::text:
+                return pool_[column.texts[row]];
         }
         return {};
     }
@@ -156,13 +162,14 @@ class Table {
     /// The number in a cell of an integer, boolean or real column; NaN when it is missing or text.
     double number(std::size_t column_index, std::size_t row) const {
         const Column& column = columns_[column_index];
-        if (column.missing[row] != 0 || column.type == ColumnType::text) return std::numeric_limits<double>::quiet_NaN();
+        if (column.missing[row] != 0 || column.type == ColumnType::text)
+            return std::numeric_limits<double>::quiet_NaN();
         if (column.type == ColumnType::real) return column.reals[row];
         return static_cast<double>(column.integers[row]);
     }
 
-    /// Groups rows that agree in all named columns (missing values agree with each other), numbered in order of
-    /// first appearance. Unknown names are ignored. O(rows * names).
+    /// Groups rows that agree in all named columns (missing values agree with each other), numbered in order
+    /// of first appearance. Unknown names are ignored. O(rows * names).
     Grouping group_by(std::span<const std::string_view> names) const {
         std::vector<std::uint32_t> groups(row_count(), 0);
         std::size_t count = row_count() == 0 ? 0 : 1;
@@ -173,15 +180,16 @@ class Table {
             KeyGrouper grouper;
             for (std::uint32_t row = 0; row < groups.size(); ++row) {
                 const std::uint64_t missing = columns_[*index].missing[row];
-                groups[row] = grouper.group_of(groups[row], value_numbers.group_of(key_word(*index, row), missing));
+                groups[row] =
+                    grouper.group_of(groups[row], value_numbers.group_of(key_word(*index, row), missing));
             }
             count = grouper.size();
         }
         return Grouping::from(std::move(groups), count);
     }
 
-    /// One row a group: the key columns (first row's values), then the aggregates. Missing values do not count.
-    /// Unknown sources give missing values.
+    /// One row a group: the key columns (first row's values), then the aggregates. Missing values do not
+    /// count. Unknown sources give missing values.
     Table aggregate(const Grouping& grouping, std::span<const std::string_view> keys,
                     std::span<const AggregateColumn> aggregates) const {
         Table result;
@@ -204,8 +212,8 @@ class Table {
         return result;
     }
 
-    /// Sorts rows by the keys, first key first; equal rows keep their order, missing values and NaN come last in both
-    /// directions. O(n log n).
+    /// Sorts rows by the keys, first key first; equal rows keep their order, missing values and NaN come last
+    /// in both directions. O(n log n).
     void stable_sort(std::span<const SortKey> keys) {
         std::vector<std::uint32_t> order(row_count());
         std::iota(order.begin(), order.end(), 0U);
@@ -269,12 +277,15 @@ class Table {
                 const auto* integer = std::get_if<std::int64_t>(&cell);
                 const auto* real = std::get_if<double>(&cell);
                 present = integer != nullptr || real != nullptr;
-                column.reals.push_back(real != nullptr ? *real : integer != nullptr ? static_cast<double>(*integer) : 0);
+                column.reals.push_back(real != nullptr      ? *real
+                                       : integer != nullptr ? static_cast<double>(*integer)
+                                                            : 0);
                 break;
             }
             case ColumnType::text:
                 present = std::holds_alternative<std::string_view>(cell);
-                column.texts.push_back(present ? pool_.intern(std::get<std::string_view>(cell)) : StringId::empty);
+                column.texts.push_back(present ? pool_.intern(std::get<std::string_view>(cell))
+                                               : StringId::empty);
                 break;
         }
         column.missing.push_back(present ? 0 : 1);
@@ -295,12 +306,16 @@ class Table {
         const std::optional<std::size_t> source = find_column(each.source);
         const ColumnType type = source ? columns_[*source].type : ColumnType::real;
         switch (each.function) {
-            case Aggregate::count: return ColumnType::integer;
-            case Aggregate::first: return type;
+            case Aggregate::count:
+                return ColumnType::integer;
+            case Aggregate::first:
+                return type;
             case Aggregate::sum:
             case Aggregate::min:
-            case Aggregate::max: return type == ColumnType::integer ? ColumnType::integer : ColumnType::real;
-            default: return ColumnType::real;
+            case Aggregate::max:
+                return type == ColumnType::integer ? ColumnType::integer : ColumnType::real;
+            default:
+                return ColumnType::real;
         }
     }
 
@@ -326,18 +341,27 @@ class Table {
         }
         if (values.empty() && each.function != Aggregate::sum) return {};
         switch (each.function) {
-            case Aggregate::sum: return sum(values);
-            case Aggregate::mean: return mean(values);
-            case Aggregate::median: return median_in_place(values);
-            case Aggregate::std_sample: return standard_deviation(values, Ddof::sample);
-            case Aggregate::std_population: return standard_deviation(values, Ddof::population);
-            case Aggregate::min: return *std::min_element(values.begin(), values.end());
-            case Aggregate::max: return *std::max_element(values.begin(), values.end());
-            default: return {};
+            case Aggregate::sum:
+                return sum(values);
+            case Aggregate::mean:
+                return mean(values);
+            case Aggregate::median:
+                return median_in_place(values);
+            case Aggregate::std_sample:
+                return standard_deviation(values, Ddof::sample);
+            case Aggregate::std_population:
+                return standard_deviation(values, Ddof::population);
+            case Aggregate::min:
+                return *std::min_element(values.begin(), values.end());
+            case Aggregate::max:
+                return *std::max_element(values.begin(), values.end());
+            default:
+                return {};
         }
     }
 
-    static Cell integer_aggregate(const Column& column, Aggregate function, std::span<const std::uint32_t> members) {
+    static Cell integer_aggregate(const Column& column, Aggregate function,
+                                  std::span<const std::uint32_t> members) {
         std::optional<std::int64_t> result;
         for (const std::uint32_t row : members) {
             if (column.missing[row] != 0) continue;
@@ -357,7 +381,8 @@ class Table {
     std::vector<ResolvedKey> resolve(std::span<const SortKey> keys) const {
         std::vector<ResolvedKey> columns;
         for (const SortKey& key : keys) {
-            if (const std::optional<std::size_t> index = find_column(key.column)) columns.push_back({*index, key.descending});
+            if (const std::optional<std::size_t> index = find_column(key.column))
+                columns.push_back({*index, key.descending});
         }
         return columns;
     }

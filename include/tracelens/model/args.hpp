@@ -1,6 +1,6 @@
-/// Event arguments as shared *signatures*: the key-value lists that many events have in common (shapes, types, grid
-/// sizes, collective fields ...) are stored once and named by an `ArgsId`. What differs from event to event (ids,
-/// sequence numbers) lives in columns of the trace instead.
+/// Event arguments as shared *signatures*: the key-value lists that many events have in common (shapes,
+/// types, grid sizes, collective fields ...) are stored once and named by an `ArgsId`. What differs from
+/// event to event (ids, sequence numbers) lives in columns of the trace instead.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,9 @@ namespace tracelens {
 /// Names a signature of one `ArgsTable`. Id 0 is the empty signature.
 enum class ArgsId : std::uint32_t { empty = 0 };
 
-constexpr std::uint32_t to_index(ArgsId id) noexcept { return static_cast<std::uint32_t>(id); }
+constexpr std::uint32_t to_index(ArgsId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
 
 /// One argument. `value` is compact JSON text: strings keep their quotes and escapes, numbers their digits.
 struct Arg {
@@ -38,7 +40,8 @@ class ArgsTable {
     ArgsId intern(std::span<const Arg> args) {
         std::uint64_t hash = args.size();
         for (const Arg& arg : args) {
-            hash = hash_combine(hash, static_cast<std::uint64_t>(to_index(arg.key)) << 32 | to_index(arg.value));
+            hash =
+                hash_combine(hash, static_cast<std::uint64_t>(to_index(arg.key)) << 32 | to_index(arg.value));
         }
         std::size_t slot = hash & (slots_.size() - 1);
         for (; slots_[slot] != none; slot = (slot + 1) & (slots_.size() - 1)) {

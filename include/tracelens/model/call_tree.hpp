@@ -1,6 +1,6 @@
-/// `CallTree`: which host call ran inside which, per thread, and which GPU work hangs below a call. Arrays over node
-/// ids; no node objects, no recursion. Node ids are event ids; overlay nodes (pseudo ops, merged capture ops) have ids
-/// beyond the trace's, so the trace itself never changes.
+/// `CallTree`: which host call ran inside which, per thread, and which GPU work hangs below a call. Arrays
+/// over node ids; no node objects, no recursion. Node ids are event ids; overlay nodes (pseudo ops, merged
+/// capture ops) have ids beyond the trace's, so the trace itself never changes.
 #pragma once
 
 #include <algorithm>
@@ -58,7 +58,8 @@ class CallTree {
     /// Nodes of the trace and overlay nodes; not all of them need to be in the tree.
     std::size_t node_count() const noexcept { return parent_.size(); }
 
-    /// Whether the node took part: host events that were considered (dropped ones too) and attached GPU events.
+    /// Whether the node took part: host events that were considered (dropped ones too) and attached GPU
+    /// events.
     bool contains(NodeId node) const noexcept { return (flags_[node] & in_tree) != 0; }
     bool was_dropped(NodeId node) const noexcept { return (flags_[node] & dropped) != 0; }
     bool was_clipped(NodeId node) const noexcept { return (flags_[node] & clipped) != 0; }
@@ -80,12 +81,16 @@ class CallTree {
     }
 
     /// Total recorded length of the GPU events in the subtree, in ticks; overlaps count twice. O(1).
-    Ticks gpu_ticks(NodeId node) const noexcept { return gpu_prefix_[gpu_end_[node]] - gpu_prefix_[gpu_begin_[node]]; }
+    Ticks gpu_ticks(NodeId node) const noexcept {
+        return gpu_prefix_[gpu_end_[node]] - gpu_prefix_[gpu_begin_[node]];
+    }
 
     StringId name(NodeId node) const noexcept {
         return is_overlay(node) ? overlay(node).name : trace_->name[node];
     }
-    EventKind kind(NodeId node) const noexcept { return is_overlay(node) ? overlay(node).kind : trace_->kind[node]; }
+    EventKind kind(NodeId node) const noexcept {
+        return is_overlay(node) ? overlay(node).kind : trace_->kind[node];
+    }
     std::string_view name_text(NodeId node) const noexcept { return trace_->strings[name(node)]; }
 
     /// The nearest op above a node, or `no_node`. O(depth).
@@ -113,12 +118,14 @@ class CallTree {
         return id;
     }
 
-    /// Puts `node` behind the last child of `parent`. `set_parent` false leaves the way up as it is: the reference's
-    /// pseudo ops are seen from above and not from below (spec 01, section 18).
+    /// Puts `node` behind the last child of `parent`. `set_parent` false leaves the way up as it is: the
+    /// reference's pseudo ops are seen from above and not from below (spec 01, section 18).
     void append_child(NodeId parent_node, NodeId node, bool set_parent = true) {
         next_sibling_[node] = no_node;
-        if (first_child_[parent_node] == no_node) first_child_[parent_node] = node;
-        else next_sibling_[last_child_[parent_node]] = node;
+        if (first_child_[parent_node] == no_node)
+            first_child_[parent_node] = node;
+        else
+            next_sibling_[last_child_[parent_node]] = node;
         last_child_[parent_node] = node;
         if (set_parent) parent_[node] = parent_node;
     }
@@ -136,8 +143,8 @@ class CallTree {
         }
     }
 
-    /// Puts `wrapper` where `node` is among its parent's children, with `node` as its child. Precondition: `node` has a
-    /// parent. O(children before it).
+    /// Puts `wrapper` where `node` is among its parent's children, with `node` as its child. Precondition:
+    /// `node` has a parent. O(children before it).
     void insert_above(NodeId node, NodeId wrapper) {
         const NodeId above = parent_[node];
         NodeId before = no_node;
@@ -189,7 +196,9 @@ class CallTree {
             const Ticks start = trace_->start[event];
             const Ticks end = trace_->end[event];
             while (!stack.empty() && start >= stack.back().end) stack.pop_back();
-            if (!stack.empty() && end > stack.back().end && !make_room(stack, event, microsecond, options.overrun)) continue;
+            if (!stack.empty() && end > stack.back().end &&
+                !make_room(stack, event, microsecond, options.overrun))
+                continue;
             if (!stack.empty()) append_child(stack.back().node, event);
             stack.push_back({event, (flags_[event] & clipped) != 0 ? std::min(end, stack.back().end) : end});
         }
@@ -208,7 +217,8 @@ class CallTree {
             ++dropped_count_;
             return false;
         }
-        while (!stack.empty() && end > stack.back().end && stack.back().end - start < microsecond) stack.pop_back();
+        while (!stack.empty() && end > stack.back().end && stack.back().end - start < microsecond)
+            stack.pop_back();
         if (!stack.empty() && end > stack.back().end) {
             flags_[event] |= clipped;
             ++clipped_count_;
@@ -236,8 +246,8 @@ class CallTree {
             if (!contains(node) || was_dropped(node)) continue;
             if (parent_[node] == no_node) roots_.push_back(node);
         }
-        // An op is a root of its thread when no op is above it; parents come before children in node order except for
-        // overlay nodes, so one pass over events needs only the parent's answer.
+        // An op is a root of its thread when no op is above it; parents come before children in node order
+        // except for overlay nodes, so one pass over events needs only the parent's answer.
         std::vector<bool> under_op(node_count(), false);
         for_each_preorder([&](NodeId node) {
             const NodeId above = parent_[node];
@@ -257,7 +267,8 @@ class CallTree {
             pending.pop_back();
             visit(node);
             children.clear();
-            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at]) children.push_back(at);
+            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at])
+                children.push_back(at);
             pending.insert(pending.end(), children.rbegin(), children.rend());
         }
     }

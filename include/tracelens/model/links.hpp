@@ -17,7 +17,8 @@
 namespace tracelens {
 
 enum class LinkRule : std::uint8_t {
-    /// By correlation id within one rank; flows where ids are missing (spec 11, section 7). A trace whose calls have no
+    /// By correlation id within one rank; flows where ids are missing (spec 11, section 7). A trace whose
+    /// calls have no
     /// correlation ids at all is linked by `External id`.
     correlation,
     /// By `ac2g` flows, as the reference does (spec 01, sections 5 and 7).
@@ -27,7 +28,8 @@ enum class LinkRule : std::uint8_t {
 /// Launches of GPU work, both ways. Index by EventId; events that are neither have empty entries.
 class Links {
   public:
-    /// The call that launched a GPU event (a runtime call, or an op in traces without runtime calls), or `no_event`.
+    /// The call that launched a GPU event (a runtime call, or an op in traces without runtime calls), or
+    /// `no_event`.
     EventId launch_of(EventId gpu_event) const noexcept {
         return gpu_event < launch_.size() ? launch_[gpu_event] : no_event;
     }
@@ -105,7 +107,8 @@ inline std::vector<std::uint32_t> processes_of_tracks(const Trace& trace) {
     return result;
 }
 
-/// Links by correlation id, or by `External id` where no call has a correlation. Ids of 0 and below are no ids.
+/// Links by correlation id, or by `External id` where no call has a correlation. Ids of 0 and below are no
+/// ids.
 class CorrelationLinker {
   public:
     explicit CorrelationLinker(const Trace& trace) : trace_(trace), processes_(processes_of_tracks(trace)) {}
@@ -129,8 +132,9 @@ class CorrelationLinker {
         for (EventId event = 0; event < trace_.size(); ++event) {
             if (is_runtime_call(trace_.kind[event])) runtime.push_back(event);
         }
-        by_external_id_ = std::none_of(runtime.begin(), runtime.end(),
-                                       [this](EventId call) { return trace_.launch_fields(call).correlation > 0; });
+        by_external_id_ = std::none_of(runtime.begin(), runtime.end(), [this](EventId call) {
+            return trace_.launch_fields(call).correlation > 0;
+        });
         for (const EventId call : runtime) {
             if (id_of(call) > 0) calls_.push_back(call);
         }
@@ -152,8 +156,9 @@ class CorrelationLinker {
     std::span<const EventId> candidates_of(EventId event) {
         const std::int64_t id = id_of(event);
         if (id <= 0) return {};
-        const auto first = std::lower_bound(calls_.begin(), calls_.end(), id,
-                                            [this](EventId call, std::int64_t wanted) { return id_of(call) < wanted; });
+        const auto first =
+            std::lower_bound(calls_.begin(), calls_.end(), id,
+                             [this](EventId call, std::int64_t wanted) { return id_of(call) < wanted; });
         auto last = first;
         while (last != calls_.end() && id_of(*last) == id) ++last;
         const std::span<const EventId> all(first, last);
@@ -166,8 +171,9 @@ class CorrelationLinker {
         return same_rank_.empty() ? all : std::span<const EventId>(same_rank_);
     }
 
-    /// Which process launches on which device: ids that only one process uses decide. Where every id is used by
-    /// several, the last call before the event in the file counts, for merged files hold one rank after the other.
+    /// Which process launches on which device: ids that only one process uses decide. Where every id is used
+    /// by several, the last call before the event in the file counts, for merged files hold one rank after
+    /// the other.
     void vote() {
         std::vector<std::uint64_t> certain;
         std::vector<std::uint64_t> likely;
@@ -179,9 +185,13 @@ class CorrelationLinker {
             const bool one_process = std::all_of(candidates.begin(), candidates.end(),
                                                  [&](EventId call) { return process_of(call) == process; });
             ambiguous_ = ambiguous_ || !one_process;
-            const std::uint32_t device = devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
-            if (one_process) certain.push_back(std::uint64_t{device} << 32 | process);
-            else likely.push_back(std::uint64_t{device} << 32 | process_of(last_before_in_file(event, candidates)));
+            const std::uint32_t device =
+                devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
+            if (one_process)
+                certain.push_back(std::uint64_t{device} << 32 | process);
+            else
+                likely.push_back(std::uint64_t{device} << 32 |
+                                 process_of(last_before_in_file(event, candidates)));
         }
         if (!ambiguous_) return;
         process_of_device_.assign(devices_.size(), no_process);
@@ -204,7 +214,9 @@ class CorrelationLinker {
         }
     }
 
-    std::uint32_t process_of(EventId event) const noexcept { return processes_[to_index(trace_.track[event])]; }
+    std::uint32_t process_of(EventId event) const noexcept {
+        return processes_[to_index(trace_.track[event])];
+    }
 
     EventId last_before_in_file(EventId event, std::span<const EventId> candidates) const {
         EventId best = candidates.front();
@@ -220,14 +232,18 @@ class CorrelationLinker {
         return best;
     }
 
-    /// The nearest call that starts before the event, in the device's process if that has any; else the first call.
+    /// The nearest call that starts before the event, in the device's process if that has any; else the first
+    /// call.
     EventId choose(EventId event, std::span<const EventId> candidates) {
         std::uint32_t process = no_process;
         if (ambiguous_) {
-            const std::uint32_t device = devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
+            const std::uint32_t device =
+                devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
             if (device < process_of_device_.size()) process = process_of_device_[device];
         }
-        const auto eligible = [&](EventId call) { return process == no_process || process_of(call) == process; };
+        const auto eligible = [&](EventId call) {
+            return process == no_process || process_of(call) == process;
+        };
         if (std::none_of(candidates.begin(), candidates.end(), eligible)) process = no_process;
         EventId best = no_event;
         for (const EventId call : candidates) {
@@ -241,7 +257,8 @@ class CorrelationLinker {
     void link_by_flows() {
         std::vector<EventId> unlinked;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event && id_of(event) <= 0) unlinked.push_back(event);
+            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event && id_of(event) <= 0)
+                unlinked.push_back(event);
         }
         if (unlinked.empty() || trace_.flows.empty()) return;
         struct Start {
@@ -252,7 +269,8 @@ class CorrelationLinker {
         for (const Flow& flow : trace_.flows) {
             if (flow.phase == 's' && is_launch_flow(flow)) starts.push_back({flow.id, &flow});
         }
-        std::stable_sort(starts.begin(), starts.end(), [](const Start& a, const Start& b) { return a.id < b.id; });
+        std::stable_sort(starts.begin(), starts.end(),
+                         [](const Start& a, const Start& b) { return a.id < b.id; });
         const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_);
         const auto place = [&](TrackId track, Ticks time) { return std::pair{lanes[to_index(track)], time}; };
         std::sort(unlinked.begin(), unlinked.end(), [&](EventId a, EventId b) {
@@ -260,16 +278,18 @@ class CorrelationLinker {
         });
         std::vector<EventId> hosts;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (is_runtime_call(trace_.kind[event]) || trace_.kind[event] == EventKind::cpu_op) hosts.push_back(event);
+            if (is_runtime_call(trace_.kind[event]) || trace_.kind[event] == EventKind::cpu_op)
+                hosts.push_back(event);
         }
         std::stable_sort(hosts.begin(), hosts.end(), [&](EventId a, EventId b) {
             return place(trace_.track[a], trace_.start[a]) < place(trace_.track[b], trace_.start[b]);
         });
         const auto find_all = [&](const std::vector<EventId>& events, const Flow& flow) {
             const auto key = place(flow.track, flow.time);
-            const auto first = std::lower_bound(events.begin(), events.end(), key, [&](EventId event, const auto& wanted) {
-                return place(trace_.track[event], trace_.start[event]) < wanted;
-            });
+            const auto first =
+                std::lower_bound(events.begin(), events.end(), key, [&](EventId event, const auto& wanted) {
+                    return place(trace_.track[event], trace_.start[event]) < wanted;
+                });
             auto last = first;
             while (last != events.end() && place(trace_.track[*last], trace_.start[*last]) == key) ++last;
             return std::pair{first, last};
@@ -278,8 +298,9 @@ class CorrelationLinker {
             if (flow.phase != 'f' || !is_launch_flow(flow)) continue;
             const auto [gpu_first, gpu_last] = find_all(unlinked, flow);
             if (gpu_first == gpu_last) continue;
-            const auto start = std::lower_bound(starts.begin(), starts.end(), flow.id,
-                                                [](const Start& each, std::int64_t id) { return each.id < id; });
+            const auto start =
+                std::lower_bound(starts.begin(), starts.end(), flow.id,
+                                 [](const Start& each, std::int64_t id) { return each.id < id; });
             if (start == starts.end() || start->id != flow.id) continue;
             const auto [host_first, host_last] = find_all(hosts, *start->flow);
             if (host_first == host_last) continue;
@@ -314,7 +335,9 @@ class ReferenceLinker {
     std::vector<EventId> link() {
         choose_key();
         std::vector<EventId> launch(trace_.size(), no_event);
-        const auto by_file = [&](EventId a, EventId b) { return trace_.file_index[a] < trace_.file_index[b]; };
+        const auto by_file = [&](EventId a, EventId b) {
+            return trace_.file_index[a] < trace_.file_index[b];
+        };
 
         // Last event of a (lane, id), the last flow start and finish of an id: later ones overwrite.
         KeyGrouper places;
@@ -366,7 +389,8 @@ class ReferenceLinker {
             const std::uint32_t group = flow_ids.group_of(static_cast<std::uint64_t>(id));
             if (group >= known_flows || starts[group] == nullptr || ends[group] == nullptr) continue;
             const Flow& end = *ends[group];
-            const std::uint32_t place = places.group_of(lanes_[to_index(end.track)], static_cast<std::uint64_t>(end.id));
+            const std::uint32_t place =
+                places.group_of(lanes_[to_index(end.track)], static_cast<std::uint64_t>(end.id));
             if (place >= known_places) continue;
             const EventId target = at_place[place];
             if (is_gpu_work(trace_.kind[target])) launch[target] = call;
@@ -375,8 +399,8 @@ class ReferenceLinker {
     }
 
   private:
-    static void put(KeyGrouper& keys, std::vector<EventId>& values, std::uint64_t lane, std::int64_t id, EventId event,
-                    EventId absent) {
+    static void put(KeyGrouper& keys, std::vector<EventId>& values, std::uint64_t lane, std::int64_t id,
+                    EventId event, EventId absent) {
         const std::uint32_t group = keys.group_of(lane, static_cast<std::uint64_t>(id));
         if (group == values.size()) values.push_back(absent);
         values[group] = event;
@@ -386,7 +410,9 @@ class ReferenceLinker {
     void choose_key() {
         EventId first = no_event;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (!is_runtime_call(trace_.kind[event]) || !contains_ignoring_case(trace_.name_of(event), "launch")) continue;
+            if (!is_runtime_call(trace_.kind[event]) ||
+                !contains_ignoring_case(trace_.name_of(event), "launch"))
+                continue;
             if (first == no_event || trace_.file_index[event] < trace_.file_index[first]) first = event;
         }
         by_correlation_ = first != no_event && trace_.launch_fields(first).correlation != no_number;

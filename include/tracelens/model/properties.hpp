@@ -1,5 +1,5 @@
-/// What the top-level keys of a trace say about the machine. Only known keys are looked at: the rest may carry
-/// environment variables and tokens and is never copied out.
+/// What the top-level keys of a trace say about the machine. Only known keys are looked at: the rest may
+/// carry environment variables and tokens and is never copied out.
 #pragma once
 
 #include <string>
@@ -21,7 +21,8 @@ void for_each_member(std::string_view object, Visit visit) {
     while (scanner.peek() == '"') {
         std::string_view key;
         std::string_view value;
-        if (scanner.key(key) != JsonScanner::Outcome::ok || scanner.value(value) != JsonScanner::Outcome::ok) return;
+        if (scanner.key(key) != JsonScanner::Outcome::ok || scanner.value(value) != JsonScanner::Outcome::ok)
+            return;
         visit(key, value);
         if (!scanner.take(',')) return;
     }
@@ -42,7 +43,8 @@ void for_each_element(std::string_view array, Visit visit) {
 
 }  // namespace detail
 
-/// The `name` of every entry of `deviceProperties`, in order; empty names and missing properties give nothing.
+/// The `name` of every entry of `deviceProperties`, in order; empty names and missing properties give
+/// nothing.
 inline std::vector<std::string> recorded_device_names(const Trace& trace) {
     std::vector<std::string> names;
     detail::for_each_element(trace.property("deviceProperties").value_or(""), [&](std::string_view device) {

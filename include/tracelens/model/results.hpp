@@ -17,18 +17,18 @@ enum class GpuClass : std::uint8_t { computation, communication, memcpy, memset,
 
 /// Where the time of a set of GPU events goes, in ticks (spec 01, section 13.4).
 struct GpuTimeline {
-    Ticks computation = 0;       ///< union of computation (memsets included)
-    Ticks exposed_comm = 0;      ///< union of communication outside computation
-    Ticks exposed_memcpy = 0;    ///< union of copies outside computation and communication
-    Ticks busy = 0;              ///< union of everything
-    Ticks idle = 0;              ///< total - busy
-    Ticks total = 0;             ///< first start to last end
-    Ticks total_comm = 0;        ///< union of communication
-    Ticks total_memcpy = 0;      ///< union of copies
+    Ticks computation = 0;            ///< union of computation (memsets included)
+    Ticks exposed_comm = 0;           ///< union of communication outside computation
+    Ticks exposed_memcpy = 0;         ///< union of copies outside computation and communication
+    Ticks busy = 0;                   ///< union of everything
+    Ticks idle = 0;                   ///< total - busy
+    Ticks total = 0;                  ///< first start to last end
+    Ticks total_comm = 0;             ///< union of communication
+    Ticks total_memcpy = 0;           ///< union of copies
     std::optional<Ticks> micro_idle;  ///< gaps shorter than the threshold; only with one
     std::optional<Ticks> macro_idle;  ///< the other gaps; only with a threshold
-    Interval window;             ///< first start, last end
-    std::uint64_t events = 0;    ///< GPU events that were counted
+    Interval window;                  ///< first start, last end
+    std::uint64_t events = 0;         ///< GPU events that were counted
 };
 
 /// The timeline of one device alone.

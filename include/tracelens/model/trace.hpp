@@ -1,6 +1,6 @@
-/// `Trace`: everything that a profile recorded, as columns. One row per complete event, ordered by start time (ties
-/// keep the file's order); instants, counters, flows and metadata in tables of their own. A finished trace never
-/// changes and may be read from any number of threads.
+/// `Trace`: everything that a profile recorded, as columns. One row per complete event, ordered by start time
+/// (ties keep the file's order); instants, counters, flows and metadata in tables of their own. A finished
+/// trace never changes and may be read from any number of threads.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ struct Flow {
     StringId category = StringId::empty;
     StringId name = StringId::empty;
     std::uint32_t file_index = 0;
-    char phase = 's';       ///< s start, t step, f finish
+    char phase = 's';  ///< s start, t step, f finish
     bool binds_enclosing = false;
 };
 
@@ -74,7 +74,7 @@ struct Instant {
     TrackId track{};
     ArgsId args = ArgsId::empty;
     std::uint32_t file_index = 0;
-    char scope = 't';       ///< t thread, p process, g global
+    char scope = 't';  ///< t thread, p process, g global
 };
 
 /// An allocator event (`[memory]` instants of PyTorch).
@@ -157,19 +157,21 @@ struct Trace {
 
     // --- about the reading ---
     std::string path;
-    std::string format;                         ///< such as "kineto-json"
-    std::uint64_t stored_bytes = 0;             ///< of the file as it is on disk; 0 when unknown
-    std::uint64_t text_bytes = 0;               ///< after decompression
-    std::uint64_t file_events = 0;              ///< events of every phase, readable or not
-    std::map<char, std::uint64_t> phase_counts; ///< events that were kept, by `ph`
+    std::string format;                          ///< such as "kineto-json"
+    std::uint64_t stored_bytes = 0;              ///< of the file as it is on disk; 0 when unknown
+    std::uint64_t text_bytes = 0;                ///< after decompression
+    std::uint64_t file_events = 0;               ///< events of every phase, readable or not
+    std::map<char, std::uint64_t> phase_counts;  ///< events that were kept, by `ph`
     Diagnostics diagnostics;
 
     std::size_t size() const noexcept { return start.size(); }
     Ticks duration(EventId event) const noexcept { return end[event] - start[event]; }
-    double to_us(Ticks ticks) const noexcept { return static_cast<double>(ticks) / static_cast<double>(ticks_per_us); }
+    double to_us(Ticks ticks) const noexcept {
+        return static_cast<double>(ticks) / static_cast<double>(ticks_per_us);
+    }
 
-    /// The recorded duration in microseconds. With reference timestamps this is `dur` as written, which differs from
-    /// end - start by rounding.
+    /// The recorded duration in microseconds. With reference timestamps this is `dur` as written, which
+    /// differs from end - start by rounding.
     double recorded_us(EventId event) const noexcept {
         return duration_us.empty() ? to_us(duration(event)) : duration_us[event];
     }

@@ -76,8 +76,8 @@ class TraceAssembler {
             builder.current();
             for (std::size_t s = 0; s < builder.segments_.size(); ++s) {
                 const bool last = s + 1 == builder.segments_.size();
-                stretches_.push_back({b, &builder.segments_[s],
-                                      last ? builder.sizes() : builder.segments_[s + 1].begin, 0});
+                stretches_.push_back(
+                    {b, &builder.segments_[s], last ? builder.sizes() : builder.segments_[s + 1].begin, 0});
             }
         }
         std::stable_sort(stretches_.begin(), stretches_.end(), [](const Stretch& a, const Stretch& b) {
@@ -104,7 +104,8 @@ class TraceAssembler {
         for (std::size_t b = 0; b < builders_.size(); ++b) {
             merge_range(b, Sizes{}, builders_[b].segments_.front().begin);
         }
-        for (const Stretch& stretch : stretches_) merge_range(stretch.builder, stretch.segment->begin, stretch.end);
+        for (const Stretch& stretch : stretches_)
+            merge_range(stretch.builder, stretch.segment->begin, stretch.end);
     }
 
     void merge_range(std::size_t b, const Sizes& begin, const Sizes& end) {
@@ -132,15 +133,17 @@ class TraceAssembler {
         }
     }
 
-    /// Numbers the rows of all builders: row r of builder b is `first_row_[b] + r`. Blocks of builders do not share a
-    /// block number, so the number alone finds block and builder.
+    /// Numbers the rows of all builders: row r of builder b is `first_row_[b] + r`. Blocks of builders do not
+    /// share a block number, so the number alone finds block and builder.
     void number_rows() {
         std::uint32_t next_block = 0;
         for (std::size_t b = 0; b < builders_.size(); ++b) {
             first_block_.push_back(next_block);
             const std::size_t rows = builders_[b].event_count();
-            next_block += static_cast<std::uint32_t>((rows + ChunkedColumn<int>::block_size - 1) >> block_bits);
-            while (builder_of_block_.size() < next_block) builder_of_block_.push_back(static_cast<std::uint32_t>(b));
+            next_block +=
+                static_cast<std::uint32_t>((rows + ChunkedColumn<int>::block_size - 1) >> block_bits);
+            while (builder_of_block_.size() < next_block)
+                builder_of_block_.push_back(static_cast<std::uint32_t>(b));
         }
         std::size_t total = 0;
         for (const TraceBuilder& builder : builders_) total += builder.event_count();
@@ -175,13 +178,13 @@ class TraceAssembler {
             for (std::size_t i = stretch.segment->begin.span_begins; i < stretch.end.span_begins; ++i) {
                 const std::uint32_t row = builder.span_begins_[i];
                 edges.push_back({map.tracks[to_index(builder.track_[row])],
-                                 builder.file_index_[row] + stretch.first_file_index, false, builder.start_[row],
-                                 static_cast<std::uint32_t>(base + row)});
+                                 builder.file_index_[row] + stretch.first_file_index, false,
+                                 builder.start_[row], static_cast<std::uint32_t>(base + row)});
             }
             for (std::size_t i = stretch.segment->begin.span_ends; i < stretch.end.span_ends; ++i) {
                 const auto& end = builder.span_ends_[i];
-                edges.push_back({map.tracks[to_index(end.track)], end.file_index + stretch.first_file_index, true,
-                                 end.time, 0});
+                edges.push_back({map.tracks[to_index(end.track)], end.file_index + stretch.first_file_index,
+                                 true, end.time, 0});
             }
         }
         std::sort(edges.begin(), edges.end(), [this](const Edge& a, const Edge& b) {
@@ -204,23 +207,33 @@ class TraceAssembler {
                 const Edge& begin = *open.back();
                 open.pop_back();
                 const std::size_t builder = builder_of(begin.row);
-                builders_[builder].duration_[local(begin.row, builder)] = difference(edges[i].time, begin.time);
+                builders_[builder].duration_[local(begin.row, builder)] =
+                    difference(edges[i].time, begin.time);
             }
         }
         unmatched += open.size();
         if (unmatched != 0) {
-            trace_.diagnostics.add({"trace_quality", "BAD_EVENTS", Verdict::note, unmatched,
-                                    "begin or end events without their partner; begins count with zero duration",
-                                    "let the recorder finish before it exports", {}, {}, {}});
+            trace_.diagnostics.add(
+                {"trace_quality",
+                 "BAD_EVENTS",
+                 Verdict::note,
+                 unmatched,
+                 "begin or end events without their partner; begins count with zero duration",
+                 "let the recorder finish before it exports",
+                 {},
+                 {},
+                 {}});
         }
     }
 
     double as_double(TimeWord word) const noexcept {
-        return trace_.timestamps == Timestamps::exact ? static_cast<double>(word) : std::bit_cast<double>(word);
+        return trace_.timestamps == Timestamps::exact ? static_cast<double>(word)
+                                                      : std::bit_cast<double>(word);
     }
 
     bool earlier(TimeWord a, TimeWord b) const noexcept {
-        return trace_.timestamps == Timestamps::exact ? a < b : std::bit_cast<double>(a) < std::bit_cast<double>(b);
+        return trace_.timestamps == Timestamps::exact ? a < b
+                                                      : std::bit_cast<double>(a) < std::bit_cast<double>(b);
     }
 
     TimeWord difference(TimeWord later, TimeWord earlier) const noexcept {
@@ -228,14 +241,16 @@ class TraceAssembler {
         return std::bit_cast<TimeWord>(std::bit_cast<double>(later) - std::bit_cast<double>(earlier));
     }
 
-    /// Exact: ticks are nanoseconds. Reference: the finest power of two of ticks a microsecond in which every rounded
-    /// start and end is an integer, as far as the whole span fits 62 bits (design.md, "The trace model").
+    /// Exact: ticks are nanoseconds. Reference: the finest power of two of ticks a microsecond in which every
+    /// rounded start and end is an integer, as far as the whole span fits 62 bits (design.md, "The trace
+    /// model").
     void choose_ticks() {
         if (rows_.empty()) return;
         if (trace_.timestamps == Timestamps::exact) {
             std::int64_t first = std::numeric_limits<std::int64_t>::max();
             for (const TraceBuilder& builder : builders_) {
-                for (std::size_t i = 0; i < builder.event_count(); ++i) first = std::min(first, builder.start_[i]);
+                for (std::size_t i = 0; i < builder.event_count(); ++i)
+                    first = std::min(first, builder.start_[i]);
             }
             trace_.epoch = first;
             return;
@@ -265,10 +280,17 @@ class TraceAssembler {
         const int most = std::max(0, 62 - span_bits);
         const int bits = std::min(-lowest_bit, most);
         if (bits < -lowest_bit) {
-            trace_.diagnostics.add({"trace_quality", "TICKS_CLAMPED", Verdict::note, 1,
-                                    "timestamps need 2^" + std::to_string(-lowest_bit) + " ticks a microsecond, 2^" +
-                                        std::to_string(bits) + " fit; times are rounded to that",
-                                    "", {}, {}, {}});
+            trace_.diagnostics.add({"trace_quality",
+                                    "TICKS_CLAMPED",
+                                    Verdict::note,
+                                    1,
+                                    "timestamps need 2^" + std::to_string(-lowest_bit) +
+                                        " ticks a microsecond, 2^" + std::to_string(bits) +
+                                        " fit; times are rounded to that",
+                                    "",
+                                    {},
+                                    {},
+                                    {}});
         }
         trace_.ticks_per_us = std::int64_t{1} << bits;
         tick_bits_ = bits;
@@ -280,8 +302,8 @@ class TraceAssembler {
         return std::llround(std::ldexp(std::bit_cast<double>(word), tick_bits_)) - trace_.epoch;
     }
 
-    /// The file is a concatenation of recordings when start times of one track fall back by more than half of the
-    /// whole span.
+    /// The file is a concatenation of recordings when start times of one track fall back by more than half of
+    /// the whole span.
     void note_clock_restarts() {
         if (rows_.size() < 2) return;
         double first = std::numeric_limits<double>::infinity();
@@ -306,9 +328,15 @@ class TraceAssembler {
             reached = std::max(reached, start);
         }
         if (restarts == 0) return;
-        trace_.diagnostics.add({"trace_quality", "CLOCK_RESTART", Verdict::note, restarts,
+        trace_.diagnostics.add({"trace_quality",
+                                "CLOCK_RESTART",
+                                Verdict::note,
+                                restarts,
                                 "start times of one thread fall back by more than half of the span",
-                                "analyse the recordings one by one", {}, {}, {}});
+                                "analyse the recordings one by one",
+                                {},
+                                {},
+                                {}});
     }
 
     void order_rows() {
@@ -393,10 +421,17 @@ class TraceAssembler {
             const std::uint32_t row = builder.fields_[local(order_[i], b)];
             std::size_t moved = 0;
             switch (field_family(trace_.kind[i])) {
-                case FieldFamily::op: moved = append(trace_.ops, builder.ops_[row]); break;
-                case FieldFamily::frame: moved = append(trace_.frames, builder.frames_[row]); break;
-                case FieldFamily::launch: moved = append(trace_.launches, builder.launches_[row]); break;
-                case FieldFamily::none: break;
+                case FieldFamily::op:
+                    moved = append(trace_.ops, builder.ops_[row]);
+                    break;
+                case FieldFamily::frame:
+                    moved = append(trace_.frames, builder.frames_[row]);
+                    break;
+                case FieldFamily::launch:
+                    moved = append(trace_.launches, builder.launches_[row]);
+                    break;
+                case FieldFamily::none:
+                    break;
             }
             trace_.fields[i] = static_cast<std::uint32_t>(moved);
         }
@@ -424,7 +459,8 @@ class TraceAssembler {
     }
 
     template <class T, class Fix>
-    void move_table(std::vector<T>& to, ChunkedColumn<T> TraceBuilder::*table, std::size_t Sizes::*size, const Fix& fix) {
+    void move_table(std::vector<T>& to, ChunkedColumn<T> TraceBuilder::*table, std::size_t Sizes::*size,
+                    const Fix& fix) {
         for (const Stretch& stretch : stretches_) {
             const auto& from = builders_[stretch.builder].*table;
             for (std::size_t i = stretch.segment->begin.*size; i < stretch.end.*size; ++i) {

@@ -1,6 +1,6 @@
-/// `TraceBuilder` collects events in any order; `finish_trace` turns one or more builders into a `Trace`. A reader with
-/// several threads gives each thread a builder and marks the part that comes from one stretch of the file as a
-/// *segment*, so that the finished trace does not depend on which thread read what.
+/// `TraceBuilder` collects events in any order; `finish_trace` turns one or more builders into a `Trace`. A
+/// reader with several threads gives each thread a builder and marks the part that comes from one stretch of
+/// the file as a *segment*, so that the finished trace does not depend on which thread read what.
 #pragma once
 
 #include <array>
@@ -14,8 +14,9 @@
 
 namespace tracelens {
 
-/// A time or duration on its way into a trace. With `Timestamps::exact`: nanoseconds. With `Timestamps::reference`: the
-/// bits of a double of microseconds. `time_from_ns` and `time_from_us` make them.
+/// A time or duration on its way into a trace. With `Timestamps::exact`: nanoseconds. With
+/// `Timestamps::reference`: the bits of a double of microseconds. `time_from_ns` and `time_from_us` make
+/// them.
 using TimeWord = std::int64_t;
 
 /// One complete event. Only the fields of the family of `kind` are kept.
@@ -48,9 +49,7 @@ class TraceBuilder {
     // --- segments ---
 
     /// All that follows belongs to stretch `sequence` of the file. Without a call everything is stretch 0.
-    void begin_segment(std::uint64_t sequence) {
-        segments_.push_back({sequence, sizes(), 0, {}});
-    }
+    void begin_segment(std::uint64_t sequence) { segments_.push_back({sequence, sizes(), 0, {}}); }
 
     /// Forgets the events since `begin_segment`. Interned values stay.
     void roll_back_segment() {
@@ -79,10 +78,17 @@ class TraceBuilder {
         args_.push_back(event.args);
         std::size_t row = 0;
         switch (field_family(event.kind)) {
-            case FieldFamily::op: row = append(ops_, event.op); break;
-            case FieldFamily::frame: row = append(frames_, event.frame); break;
-            case FieldFamily::launch: row = append(launches_, event.launch); break;
-            case FieldFamily::none: break;
+            case FieldFamily::op:
+                row = append(ops_, event.op);
+                break;
+            case FieldFamily::frame:
+                row = append(frames_, event.frame);
+                break;
+            case FieldFamily::launch:
+                row = append(launches_, event.launch);
+                break;
+            case FieldFamily::none:
+                break;
         }
         fields_.push_back(static_cast<std::uint32_t>(row));
     }
@@ -120,8 +126,8 @@ class TraceBuilder {
 
     /// Lengths of everything that grows.
     struct Sizes {
-        std::size_t events, ops, frames, launches, span_begins, span_ends, flows, instants, memory_events, counters,
-            async_events, samples, object_events, metadata, strings, tracks, signatures;
+        std::size_t events, ops, frames, launches, span_begins, span_ends, flows, instants, memory_events,
+            counters, async_events, samples, object_events, metadata, strings, tracks, signatures;
     };
 
     struct Segment {
@@ -154,10 +160,11 @@ class TraceBuilder {
     }
 
     Sizes sizes() const noexcept {
-        return {start_.size(),        ops_.size(),      frames_.size(),        launches_.size(), span_begins_.size(),
-                span_ends_.size(),    flows_.size(),    instants_.size(),      memory_events_.size(),
-                counters_.size(),     async_events_.size(), samples_.size(),   object_events_.size(),
-                metadata_.size(),     strings_.size(),  tracks_.size(),        signatures_.size()};
+        return {start_.size(),         ops_.size(),       frames_.size(),       launches_.size(),
+                span_begins_.size(),   span_ends_.size(), flows_.size(),        instants_.size(),
+                memory_events_.size(), counters_.size(),  async_events_.size(), samples_.size(),
+                object_events_.size(), metadata_.size(),  strings_.size(),      tracks_.size(),
+                signatures_.size()};
     }
 
     void truncate(const Sizes& to) noexcept {
@@ -222,9 +229,9 @@ TimeWord time_from_ns(Timestamps timestamps, std::int64_t nanoseconds) noexcept;
 TimeWord time_from_us(Timestamps timestamps, double microseconds) noexcept;
 
 /// Merges the builders' segments in ascending sequence and orders the events. All builders must have the same
-/// `Timestamps`. Strings, tracks and signatures are numbered by first appearance in the file. Adds diagnostics for
-/// unmatched B and E events, for clamped reference ticks and for clock restarts. O(n) radix passes.
-/// Precondition: fewer than 2^32 events.
+/// `Timestamps`. Strings, tracks and signatures are numbered by first appearance in the file. Adds
+/// diagnostics for unmatched B and E events, for clamped reference ticks and for clock restarts. O(n) radix
+/// passes. Precondition: fewer than 2^32 events.
 Trace finish_trace(std::vector<TraceBuilder> builders, const TaskRunner& run = {});
 
 /// The same for one builder.

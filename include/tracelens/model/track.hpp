@@ -13,21 +13,26 @@ namespace tracelens {
 /// A missing 64-bit id or number.
 inline constexpr std::int64_t no_number = std::numeric_limits<std::int64_t>::min();
 
-/// A process or thread as it stands in the file: an integer, a text (`value` is then a `StringId`), or nothing.
+/// A process or thread as it stands in the file: an integer, a text (`value` is then a `StringId`), or
+/// nothing.
 struct TrackPart {
     enum class Form : std::uint8_t { missing, integer, text };
     Form form = Form::missing;
     std::int64_t value = 0;
 
     static TrackPart integer(std::int64_t value) noexcept { return {Form::integer, value}; }
-    static TrackPart text(StringId id) noexcept { return {Form::text, static_cast<std::int64_t>(to_index(id))}; }
+    static TrackPart text(StringId id) noexcept {
+        return {Form::text, static_cast<std::int64_t>(to_index(id))};
+    }
     friend bool operator==(const TrackPart&, const TrackPart&) = default;
 };
 
 /// Names a track of one trace.
 enum class TrackId : std::uint32_t {};
 
-constexpr std::uint32_t to_index(TrackId id) noexcept { return static_cast<std::uint32_t>(id); }
+constexpr std::uint32_t to_index(TrackId id) noexcept {
+    return static_cast<std::uint32_t>(id);
+}
 
 struct Track {
     bool on_device = false;

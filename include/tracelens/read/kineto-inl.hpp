@@ -35,7 +35,9 @@ class Window {
     char* text() noexcept { return buffer_.data() + margin; }
     std::string_view view() const noexcept { return {buffer_.data() + margin, size_}; }
     std::size_t size() const noexcept { return size_; }
-    std::size_t capacity() const noexcept { return buffer_.size() < 2 * margin ? 0 : buffer_.size() - 2 * margin; }
+    std::size_t capacity() const noexcept {
+        return buffer_.size() < 2 * margin ? 0 : buffer_.size() - 2 * margin;
+    }
 
     void reserve(std::size_t capacity_wanted) {
         if (capacity_wanted > capacity()) buffer_.resize(capacity_wanted + 2 * margin);
@@ -80,7 +82,8 @@ class WindowFeed {
     bool next(Window& window) {
         const std::lock_guard<std::mutex> lock(guard_);
         if (finished_) return false;
-        if (options_.progress) options_.progress({"reading", source_.stored_position(), source_.stored_size()});
+        if (options_.progress)
+            options_.progress({"reading", source_.stored_position(), source_.stored_size()});
         fetch(window);
         window.sequence = sequence_++;
         return true;
@@ -218,8 +221,8 @@ class WindowFeed {
                 finish_open_array(window, cut.end);
                 return;
             }
-            // No event boundary where parity and depth say, or none at all: go by the look of events, once there is
-            // more text than any ordinary event has.
+            // No event boundary where parity and depth say, or none at all: go by the look of events, once
+            // there is more text than any ordinary event has.
             const bool doubtful = cut.kind != Cut::Kind::none || text.size() >= 2 * options_.window_bytes;
             if (doubtful) {
                 const std::size_t start = find_last_event_start(text, cut.end);
@@ -250,7 +253,8 @@ class WindowFeed {
         while (!at_end_ && properties_after.size() < options_.max_event_bytes) {
             const std::size_t have = properties_after.size();
             properties_after.resize(have + (std::size_t{1} << 16));
-            const std::size_t got = read_fully(source_, properties_after.data() + have, properties_after.size() - have);
+            const std::size_t got =
+                read_fully(source_, properties_after.data() + have, properties_after.size() - have);
             properties_after.resize(have + got);
             text_bytes_ += got;
             at_end_ = got == 0;
@@ -304,9 +308,11 @@ class WindowWorker {
             builder.roll_back_segment();
             event_.tally = {};
             const TolerantOutcome outcome =
-                TolerantEventParser(event_, builder).parse(window_.view(), window_.offset, window_.last, feed.top_level_array());
+                TolerantEventParser(event_, builder)
+                    .parse(window_.view(), window_.offset, window_.last, feed.top_level_array());
             cut_off = cut_off || outcome.cut_off;
-            if (outcome.after_array) properties_after = std::string(window_.view().substr(*outcome.after_array));
+            if (outcome.after_array)
+                properties_after = std::string(window_.view().substr(*outcome.after_array));
             merge_tally();
         }
     }
@@ -338,8 +344,8 @@ class WindowWorker {
 #endif
 };
 
-/// Adds the keys of `text`, members of the top-level object without its braces. Returns false when something in it
-/// cannot be read.
+/// Adds the keys of `text`, members of the top-level object without its braces. Returns false when something
+/// in it cannot be read.
 inline bool add_properties(std::vector<Property>& to, std::string_view text) {
     JsonScanner scanner(text);
     scanner.take('{');
@@ -371,7 +377,8 @@ TRACELENS_INLINE Result<Trace> try_read_kineto(std::unique_ptr<ByteSource> sourc
 
     const unsigned threads = resolve_threads(options.threads);
     std::vector<std::unique_ptr<detail::WindowWorker>> workers;
-    for (unsigned i = 0; i < threads; ++i) workers.push_back(std::make_unique<detail::WindowWorker>(options.timestamps));
+    for (unsigned i = 0; i < threads; ++i)
+        workers.push_back(std::make_unique<detail::WindowWorker>(options.timestamps));
     run_workers(threads, [&](unsigned worker) { workers[worker]->run(feed); });
 
     ReadTally tally;
@@ -390,45 +397,79 @@ TRACELENS_INLINE Result<Trace> try_read_kineto(std::unique_ptr<ByteSource> sourc
     }
     workers.clear();
     if (events >= no_event) {
-        return Failure{ErrorCode::limit_exceeded, name, "more than 2^32 complete events", "split the trace", {}, {}};
+        return Failure{ErrorCode::limit_exceeded, name, "more than 2^32 complete events",
+                       "split the trace",         {},   {}};
     }
 
     if (options.progress) options.progress({"ordering events", source->stored_size(), source->stored_size()});
-    Trace trace = finish_trace(std::move(builders), [&](std::size_t count, const std::function<void(std::size_t)>& task) {
-        parallel_for(count, 1, threads, [&](std::size_t begin, std::size_t end) {
-            for (std::size_t i = begin; i < end; ++i) task(i);
-        });
-    });
+    Trace trace = finish_trace(std::move(builders),
+                               [&](std::size_t count, const std::function<void(std::size_t)>& task) {
+                                   parallel_for(count, 1, threads, [&](std::size_t begin, std::size_t end) {
+                                       for (std::size_t i = begin; i < end; ++i) task(i);
+                                   });
+                               });
     trace.path = name;
     trace.format = feed.top_level_array() ? "chrome-json-array" : "kineto-json";
     trace.stored_bytes = source->stored_size();
     trace.text_bytes = feed.text_bytes();
 
-    const bool header_whole = feed.top_level_array() || detail::add_properties(trace.properties, feed.properties_before);
+    const bool header_whole =
+        feed.top_level_array() || detail::add_properties(trace.properties, feed.properties_before);
     const bool tail_whole = detail::add_properties(trace.properties, feed.properties_after);
     if (feed.trailing_comma) tally.add(Defect::trailing_comma, feed.text_bytes(), "behind the last event");
-    if (feed.header_damaged || !header_whole) tally.add(Defect::lost_text, 0, "the keys before the event array");
+    if (feed.header_damaged || !header_whole)
+        tally.add(Defect::lost_text, 0, "the keys before the event array");
     add_diagnostics(trace.diagnostics, tally);
 
     const bool torn = source->torn();
-    const bool open_object = !feed.top_level_array() && feed.array_closed &&
-                             feed.properties_after.find('}') == std::string::npos;
-    if (torn || !feed.array_closed || open_object || (feed.array_closed && !tail_whole && feed.properties_after.find_last_of('}') == std::string::npos)) {
-        std::string what = "the input ends before its closing brackets, after " + std::to_string(feed.text_bytes()) + " bytes of text";
+    const bool open_object =
+        !feed.top_level_array() && feed.array_closed && feed.properties_after.find('}') == std::string::npos;
+    if (torn || !feed.array_closed || open_object ||
+        (feed.array_closed && !tail_whole && feed.properties_after.find_last_of('}') == std::string::npos)) {
+        std::string what = "the input ends before its closing brackets, after " +
+                           std::to_string(feed.text_bytes()) + " bytes of text";
         if (!source->damage().empty()) what += "; " + std::string(source->damage());
-        trace.diagnostics.add({"trace_quality", "TRUNCATED", Verdict::degraded, cut_off ? 0U : 1U, what,
-                               "let the export finish and copy the file again; what could be read was kept", {}, {}, {}});
+        trace.diagnostics.add({"trace_quality",
+                               "TRUNCATED",
+                               Verdict::degraded,
+                               cut_off ? 0U : 1U,
+                               what,
+                               "let the export finish and copy the file again; what could be read was kept",
+                               {},
+                               {},
+                               {}});
     } else if (!tail_whole) {
-        trace.diagnostics.add({"trace_quality", "CORRUPT_JSON", Verdict::degraded, 1, "the keys behind the event array",
-                               "let the export finish and copy the file again", {}, {}, {}});
+        trace.diagnostics.add({"trace_quality",
+                               "CORRUPT_JSON",
+                               Verdict::degraded,
+                               1,
+                               "the keys behind the event array",
+                               "let the export finish and copy the file again",
+                               {},
+                               {},
+                               {}});
     }
     if (!torn && !source->damage().empty()) {
-        trace.diagnostics.add({"trace_quality", "CORRUPT_JSON", Verdict::degraded, 1, std::string(source->damage()),
-                               "copy the file again", {}, {}, {}});
+        trace.diagnostics.add({"trace_quality",
+                               "CORRUPT_JSON",
+                               Verdict::degraded,
+                               1,
+                               std::string(source->damage()),
+                               "copy the file again",
+                               {},
+                               {},
+                               {}});
     }
     if (source->trailing_bytes() != 0) {
-        trace.diagnostics.add({"trace_quality", "TRAILING_BYTES", Verdict::note, source->trailing_bytes(),
-                               "bytes behind the compressed data, ignored", "", {}, {}, {}});
+        trace.diagnostics.add({"trace_quality",
+                               "TRAILING_BYTES",
+                               Verdict::note,
+                               source->trailing_bytes(),
+                               "bytes behind the compressed data, ignored",
+                               "",
+                               {},
+                               {},
+                               {}});
     }
     return trace;
 }

@@ -1,5 +1,5 @@
-/// Turns the fields of one trace event, given as raw JSON text, into rows of a `TraceBuilder`. It does not parse: the
-/// fast and the tolerant parser both feed it. (Format: spec 01, section 3.)
+/// Turns the fields of one trace event, given as raw JSON text, into rows of a `TraceBuilder`. It does not
+/// parse: the fast and the tolerant parser both feed it. (Format: spec 01, section 3.)
 #pragma once
 
 #include <array>
@@ -73,13 +73,16 @@ inline constexpr std::array arg_slots = {
 
 /// A perfect hash of the keys above, checked at compile time.
 constexpr std::size_t arg_slot_hash(std::string_view key) noexcept {
-    const auto byte = [&](std::size_t i) { return static_cast<std::size_t>(static_cast<unsigned char>(key[i])); };
+    const auto byte = [&](std::size_t i) {
+        return static_cast<std::size_t>(static_cast<unsigned char>(key[i]));
+    };
     return (byte(0) * 3 + byte(key.size() / 2) * 5 + byte(key.size() - 1) + key.size() * 11) & 127;
 }
 
 constexpr auto make_arg_slot_index() {
     std::array<std::uint8_t, 128> index{};
-    for (std::uint8_t i = 0; i < arg_slots.size(); ++i) index[arg_slot_hash(arg_slots[i].key)] = static_cast<std::uint8_t>(i + 1);
+    for (std::uint8_t i = 0; i < arg_slots.size(); ++i)
+        index[arg_slot_hash(arg_slots[i].key)] = static_cast<std::uint8_t>(i + 1);
     return index;
 }
 
@@ -100,13 +103,14 @@ constexpr bool all_arg_slots_found() {
 }
 static_assert(all_arg_slots_found(), "two keys share a hash: change the factors in arg_slot_hash");
 
-/// Members of a JSON object as text. A plain growing array: clearing and filling it is the reader's hottest loop.
+/// Members of a JSON object as text. A plain growing array: clearing and filling it is the reader's hottest
+/// loop.
 class RawMembers {
   public:
     using Member = std::pair<std::string_view, std::string_view>;
 
     void push_back(std::string_view key, std::string_view raw) {
-        if (size_ == members_.size()) members_.resize(members_.size() * 2);
+        if (size_ == members_.size()) grow();
         members_[size_++] = {key, raw};
     }
     void clear() noexcept { size_ = 0; }
@@ -115,6 +119,8 @@ class RawMembers {
     const Member* end() const noexcept { return members_.data() + size_; }
 
   private:
+    [[gnu::noinline]] void grow() { members_.resize(members_.size() * 2); }
+
     std::vector<Member> members_ = std::vector<Member>(64);
     std::size_t size_ = 0;
 };
@@ -142,30 +148,40 @@ class KinetoEvent {
         flaws_ = 0;
     }
 
-    /// A top-level field other than `args`. `key` is the inside of the key's string; `raw` is the value's JSON text.
-    /// Both must live until `finish`.
+    /// A top-level field other than `args`. `key` is the inside of the key's string; `raw` is the value's
+    /// JSON text. Both must live until `finish`.
     void field(std::string_view key, std::string_view raw) noexcept {
         switch (key.size()) {
             case 1:
                 if (key[0] == 's') scope_ = raw;
                 break;
             case 2:
-                if (key[0] == 'p' && key[1] == 'h') phase_ = raw;
-                else if (key[0] == 't' && key[1] == 's') time_ = raw;
-                else if (key[0] == 'i' && key[1] == 'd') id_ = raw;
-                else if (key[0] == 'b' && key[1] == 'p') bind_ = raw;
+                if (key[0] == 'p' && key[1] == 'h')
+                    phase_ = raw;
+                else if (key[0] == 't' && key[1] == 's')
+                    time_ = raw;
+                else if (key[0] == 'i' && key[1] == 'd')
+                    id_ = raw;
+                else if (key[0] == 'b' && key[1] == 'p')
+                    bind_ = raw;
                 break;
             case 3:
-                if (key[0] == 'd' && key[1] == 'u' && key[2] == 'r') duration_ = raw;
-                else if (key[0] == 'c' && key[1] == 'a' && key[2] == 't') category_ = raw;
-                else if (key[1] != 'i' || key[2] != 'd') break;
-                else if (key[0] == 'p') pid_ = raw;
-                else if (key[0] == 't') tid_ = raw;
+                if (key[0] == 'd' && key[1] == 'u' && key[2] == 'r')
+                    duration_ = raw;
+                else if (key[0] == 'c' && key[1] == 'a' && key[2] == 't')
+                    category_ = raw;
+                else if (key[1] != 'i' || key[2] != 'd')
+                    break;
+                else if (key[0] == 'p')
+                    pid_ = raw;
+                else if (key[0] == 't')
+                    tid_ = raw;
                 break;
             case 4:
                 if (key == "name") name_ = raw;
                 break;
-            default: break;
+            default:
+                break;
         }
     }
 
@@ -180,30 +196,52 @@ class KinetoEvent {
         const std::string_view phase = detail::unquoted(phase_);
         const char code = phase.size() == 1 ? phase[0] : '\0';
         switch (code) {
-            case 'X': finish_complete(); break;
+            case 'X':
+                finish_complete();
+                break;
             case 'B':
-            case 'E': finish_span(code); break;
+            case 'E':
+                finish_span(code);
+                break;
             case 's':
             case 't':
-            case 'f': finish_flow(code); break;
+            case 'f':
+                finish_flow(code);
+                break;
             case 'i':
             case 'I':
-            case 'R': finish_instant(code); break;
-            case 'M': finish_metadata(); break;
-            case 'C': finish_other(code, &TraceBuilder::add_counter); break;
-            case 'P': finish_other(code, &TraceBuilder::add_sample); break;
+            case 'R':
+                finish_instant(code);
+                break;
+            case 'M':
+                finish_metadata();
+                break;
+            case 'C':
+                finish_other(code, &TraceBuilder::add_counter);
+                break;
+            case 'P':
+                finish_other(code, &TraceBuilder::add_sample);
+                break;
             case 'N':
             case 'O':
-            case 'D': finish_other(code, &TraceBuilder::add_object); break;
+            case 'D':
+                finish_other(code, &TraceBuilder::add_object);
+                break;
             case 'b':
             case 'n':
             case 'e':
             case 'S':
             case 'T':
             case 'p':
-            case 'F': finish_other(code, &TraceBuilder::add_async); break;
-            case '\0': tally.add(Defect::not_an_event, offset_, "no phase"); break;
-            default: tally.add(Defect::unknown_phase, offset_, phase); break;
+            case 'F':
+                finish_other(code, &TraceBuilder::add_async);
+                break;
+            case '\0':
+                tally.add(Defect::not_an_event, offset_, "no phase");
+                break;
+            default:
+                tally.add(Defect::unknown_phase, offset_, phase);
+                break;
         }
         tally.add_flaws(flaws_, offset_, name_);
     }
@@ -224,7 +262,8 @@ class KinetoEvent {
             const ScaledDecimal time = parse_scaled(token, 3);
             if (time.status == DecimalStatus::not_a_number) return TimeStatus::missing;
             if (time.status == DecimalStatus::not_finite) return TimeStatus::not_finite;
-            if (time.status == DecimalStatus::too_large || time.value > time_limit || time.value < -time_limit) {
+            if (time.status == DecimalStatus::too_large || time.value > time_limit ||
+                time.value < -time_limit) {
                 return TimeStatus::out_of_range;
             }
             word = time.value;
@@ -264,14 +303,18 @@ class KinetoEvent {
     bool read_duration(TimeWord& duration) {
         const std::string_view name = detail::unquoted(name_);
         switch (read_time(duration_, duration)) {
-            case TimeStatus::ok: break;
+            case TimeStatus::ok:
+                break;
             case TimeStatus::missing:
                 tally.add(Defect::bad_duration, offset_, name);
                 duration = time_from_ns(builder_.timestamps(), 0);
                 return true;
-            case TimeStatus::not_finite: tally.add(Defect::not_finite_time, offset_, name); return false;
+            case TimeStatus::not_finite:
+                tally.add(Defect::not_finite_time, offset_, name);
+                return false;
             case TimeStatus::out_of_range:
-                tally.add(is_wrapped(duration_) ? Defect::wrapped_duration : Defect::time_overflow, offset_, name);
+                tally.add(is_wrapped(duration_) ? Defect::wrapped_duration : Defect::time_overflow, offset_,
+                          name);
                 return false;
         }
         if (is_negative(duration)) {
@@ -348,14 +391,29 @@ class KinetoEvent {
         event.time = time;
         for (const auto& [key, raw] : args_) {
             switch (detail::arg_slot(key)) {
-                case detail::ArgSlot::bytes: event.bytes = integer(raw); break;
-                case detail::ArgSlot::address: event.address = integer(raw); break;
-                case detail::ArgSlot::total_allocated: event.total_allocated = integer(raw); break;
-                case detail::ArgSlot::total_reserved: event.total_reserved = integer(raw); break;
-                case detail::ArgSlot::device_id: event.device = small_integer(raw); break;
-                case detail::ArgSlot::device_type: event.device_type = small_integer(raw); break;
-                case detail::ArgSlot::rank: rank_ = integer(raw); break;
-                default: break;
+                case detail::ArgSlot::bytes:
+                    event.bytes = integer(raw);
+                    break;
+                case detail::ArgSlot::address:
+                    event.address = integer(raw);
+                    break;
+                case detail::ArgSlot::total_allocated:
+                    event.total_allocated = integer(raw);
+                    break;
+                case detail::ArgSlot::total_reserved:
+                    event.total_reserved = integer(raw);
+                    break;
+                case detail::ArgSlot::device_id:
+                    event.device = small_integer(raw);
+                    break;
+                case detail::ArgSlot::device_type:
+                    event.device_type = small_integer(raw);
+                    break;
+                case detail::ArgSlot::rank:
+                    rank_ = integer(raw);
+                    break;
+                default:
+                    break;
             }
         }
         event.track = track(false);
@@ -409,16 +467,36 @@ class KinetoEvent {
         for (const auto& [key, raw] : args_) {
             using detail::ArgSlot;
             switch (detail::arg_slot(key)) {
-                case ArgSlot::external_id: event.op.external_id = event.launch.external_id = integer(raw); break;
-                case ArgSlot::record_function_id: event.op.record_function_id = integer(raw); break;
-                case ArgSlot::sequence_number: event.op.sequence_number = integer(raw); break;
-                case ArgSlot::forward_thread: event.op.forward_thread = small_integer(raw); break;
-                case ArgSlot::ev_idx: event.op.ev_idx = event.frame.ev_idx = small_integer(raw); break;
-                case ArgSlot::python_id: event.frame.python_id = small_integer(raw); break;
-                case ArgSlot::parent_id: event.frame.parent_id = small_integer(raw); break;
-                case ArgSlot::module_id: event.frame.module_id = small_integer(raw); break;
-                case ArgSlot::correlation: event.launch.correlation = integer(raw); break;
-                case ArgSlot::rank: rank_ = integer(raw); break;
+                case ArgSlot::external_id:
+                    event.op.external_id = event.launch.external_id = integer(raw);
+                    break;
+                case ArgSlot::record_function_id:
+                    event.op.record_function_id = integer(raw);
+                    break;
+                case ArgSlot::sequence_number:
+                    event.op.sequence_number = integer(raw);
+                    break;
+                case ArgSlot::forward_thread:
+                    event.op.forward_thread = small_integer(raw);
+                    break;
+                case ArgSlot::ev_idx:
+                    event.op.ev_idx = event.frame.ev_idx = small_integer(raw);
+                    break;
+                case ArgSlot::python_id:
+                    event.frame.python_id = small_integer(raw);
+                    break;
+                case ArgSlot::parent_id:
+                    event.frame.parent_id = small_integer(raw);
+                    break;
+                case ArgSlot::module_id:
+                    event.frame.module_id = small_integer(raw);
+                    break;
+                case ArgSlot::correlation:
+                    event.launch.correlation = integer(raw);
+                    break;
+                case ArgSlot::rank:
+                    rank_ = integer(raw);
+                    break;
                 case ArgSlot::device:
                     device_ = integer(raw);
                     if (!on_device) add_to_signature(key, raw);
@@ -427,7 +505,9 @@ class KinetoEvent {
                     stream_ = integer(raw);
                     if (!on_device) add_to_signature(key, raw);
                     break;
-                default: add_to_signature(key, raw); break;
+                default:
+                    add_to_signature(key, raw);
+                    break;
             }
         }
         event.args = signature();
@@ -437,8 +517,10 @@ class KinetoEvent {
         device_ = stream_ = rank_ = no_number;
         shared_args_.clear();
         for (const auto& [key, raw] : args_) {
-            if (detail::arg_slot(key) == detail::ArgSlot::rank) rank_ = integer(raw);
-            else add_to_signature(key, raw);
+            if (detail::arg_slot(key) == detail::ArgSlot::rank)
+                rank_ = integer(raw);
+            else
+                add_to_signature(key, raw);
         }
         return signature();
     }
@@ -488,7 +570,8 @@ class KinetoEvent {
         }
         const std::size_t index = to_index(id);
         if (index >= kinds_.size()) kinds_.resize(index + 1, kind_unknown);
-        if (kinds_[index] == kind_unknown) kinds_[index] = static_cast<std::uint8_t>(event_kind(builder_.strings()[id]));
+        if (kinds_[index] == kind_unknown)
+            kinds_[index] = static_cast<std::uint8_t>(event_kind(builder_.strings()[id]));
         return {id, static_cast<EventKind>(kinds_[index])};
     }
 
@@ -498,7 +581,8 @@ class KinetoEvent {
         const std::size_t at = to_index(raw_strings_.intern(detail::unquoted(raw)));
         if (at >= decoded_strings_.size()) {
             const unsigned flaws = decode_json_string(detail::unquoted(raw), decoded_);
-            decoded_strings_.emplace_back(builder_.strings().intern(decoded_), static_cast<std::uint8_t>(flaws));
+            decoded_strings_.emplace_back(builder_.strings().intern(decoded_),
+                                          static_cast<std::uint8_t>(flaws));
         }
         flaws_ |= decoded_strings_[at].second;
         return decoded_strings_[at].first;

@@ -17,10 +17,13 @@ namespace detail {
 /// One known format: what the first bytes of its text look like, and who reads it.
 struct TraceFormat {
     bool (*matches)(std::string_view head);
-    Result<Trace> (*read)(std::unique_ptr<ByteSource> source, const std::string& name, const ReadOptions& options);
+    Result<Trace> (*read)(std::unique_ptr<ByteSource> source, const std::string& name,
+                          const ReadOptions& options);
 };
 
-inline bool any_text(std::string_view) noexcept { return true; }
+inline bool any_text(std::string_view) noexcept {
+    return true;
+}
 
 /// Tried in order; the last one takes everything and explains what it cannot read.
 inline constexpr std::array trace_formats = {
@@ -39,7 +42,12 @@ TRACELENS_INLINE Result<Trace> try_read_trace(const std::string& path, const Rea
         auto whole = std::make_unique<detail::JoinedSource>(std::move(head), *std::move(source));
         return format.read(std::move(whole), path, options);
     }
-    return Failure{ErrorCode::not_a_trace, path, "no known trace format", "give a trace of the PyTorch profiler", {}, {}};
+    return Failure{ErrorCode::not_a_trace,
+                   path,
+                   "no known trace format",
+                   "give a trace of the PyTorch profiler",
+                   {},
+                   {}};
 }
 
 }  // namespace tracelens

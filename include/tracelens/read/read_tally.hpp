@@ -12,21 +12,21 @@
 namespace tracelens {
 
 enum class Defect : std::uint8_t {
-    lost_text,           ///< text of the event array that is no event any more
-    cut_off_event,       ///< the event in which the input ends
-    repaired_string,     ///< control characters, stray backslashes, bad UTF-8: kept
-    lone_surrogate,      ///< replaced, kept
-    trailing_comma,      ///< ignored
-    damaged_args,        ///< arguments whose brackets do not match: kept as text
-    not_finite_time,     ///< dropped
-    no_time,             ///< complete event without a usable `ts`: dropped
-    bad_duration,        ///< `dur` missing or no number: kept with zero duration
-    time_overflow,       ///< `ts` or `dur` beyond the range of the model: dropped
-    wrapped_duration,    ///< a negative duration written as unsigned: dropped
-    negative_duration,   ///< clamped to zero
-    not_an_event,        ///< an array element that is no object, or has no phase: dropped
-    unnamed,             ///< complete event without a name: kept
-    unknown_phase,       ///< dropped
+    lost_text,          ///< text of the event array that is no event any more
+    cut_off_event,      ///< the event in which the input ends
+    repaired_string,    ///< control characters, stray backslashes, bad UTF-8: kept
+    lone_surrogate,     ///< replaced, kept
+    trailing_comma,     ///< ignored
+    damaged_args,       ///< arguments whose brackets do not match: kept as text
+    not_finite_time,    ///< dropped
+    no_time,            ///< complete event without a usable `ts`: dropped
+    bad_duration,       ///< `dur` missing or no number: kept with zero duration
+    time_overflow,      ///< `ts` or `dur` beyond the range of the model: dropped
+    wrapped_duration,   ///< a negative duration written as unsigned: dropped
+    negative_duration,  ///< clamped to zero
+    not_an_event,       ///< an array element that is no object, or has no phase: dropped
+    unnamed,            ///< complete event without a name: kept
+    unknown_phase,      ///< dropped
     count_
 };
 
@@ -70,7 +70,9 @@ class ReadTally {
         complete_events += other.complete_events;
     }
 
-    const Entry& operator[](Defect defect) const noexcept { return entries_[static_cast<std::size_t>(defect)]; }
+    const Entry& operator[](Defect defect) const noexcept {
+        return entries_[static_cast<std::size_t>(defect)];
+    }
 
     std::uint64_t lost_bytes = 0;
     std::uint64_t complete_events = 0;  ///< complete events met, kept or dropped
@@ -87,24 +89,34 @@ inline void add_diagnostics(Diagnostics& to, const ReadTally& tally) {
         if (!entry.first.empty()) text += ": " + entry.first;
         return text;
     };
-    const auto raise = [&](const char* code, Defect defect, Verdict verdict, std::string_view what, const char* remedy) {
+    const auto raise = [&](const char* code, Defect defect, Verdict verdict, std::string_view what,
+                           const char* remedy) {
         const ReadTally::Entry& entry = tally[defect];
         if (entry.count == 0) return;
         to.add({"trace_quality", code, verdict, entry.count, first_case(entry, what), remedy, {}, {}, {}});
     };
 
-    const char* const re_export = "let the export finish and copy the file again; what could be read was kept";
+    const char* const re_export =
+        "let the export finish and copy the file again; what could be read was kept";
     if (tally[Defect::lost_text].count != 0) {
-        to.add({"trace_quality", "CORRUPT_JSON", Verdict::degraded, tally[Defect::lost_text].count,
-                first_case(tally[Defect::lost_text], "unreadable stretches"), re_export,
-                static_cast<double>(tally.lost_bytes), "bytes lost", {}});
+        to.add({"trace_quality",
+                "CORRUPT_JSON",
+                Verdict::degraded,
+                tally[Defect::lost_text].count,
+                first_case(tally[Defect::lost_text], "unreadable stretches"),
+                re_export,
+                static_cast<double>(tally.lost_bytes),
+                "bytes lost",
+                {}});
     }
     raise("CORRUPT_JSON", Defect::repaired_string, Verdict::degraded,
           "strings with control characters, stray backslashes or bytes that are not UTF-8, kept", re_export);
-    raise("CORRUPT_JSON", Defect::damaged_args, Verdict::degraded, "arguments whose brackets do not match, kept as text",
-          re_export);
-    raise("CORRUPT_JSON", Defect::trailing_comma, Verdict::degraded, "commas before a closing bracket, ignored", re_export);
-    raise("CORRUPT_JSON", Defect::not_finite_time, Verdict::degraded, "times that are not finite, events dropped", re_export);
+    raise("CORRUPT_JSON", Defect::damaged_args, Verdict::degraded,
+          "arguments whose brackets do not match, kept as text", re_export);
+    raise("CORRUPT_JSON", Defect::trailing_comma, Verdict::degraded,
+          "commas before a closing bracket, ignored", re_export);
+    raise("CORRUPT_JSON", Defect::not_finite_time, Verdict::degraded,
+          "times that are not finite, events dropped", re_export);
     raise("TRUNCATED", Defect::cut_off_event, Verdict::degraded, "the input ends inside an event", re_export);
     raise("LONE_SURROGATE", Defect::lone_surrogate, Verdict::note, "half surrogate pairs, replaced", "");
 
@@ -121,11 +133,14 @@ inline void add_diagnostics(Diagnostics& to, const ReadTally& tally) {
     bad_events += bad(Defect::not_an_event, "elements that are no events, dropped");
     bad_events += bad(Defect::unnamed, "complete events without a name, kept");
     const bool many = bad_events * 100 > tally.complete_events;
-    if (bad_events != 0 && many) to.add({"trace_quality", "BAD_EVENTS", Verdict::degraded, 0, "", bad_remedy, {}, {}, {}});
+    if (bad_events != 0 && many)
+        to.add({"trace_quality", "BAD_EVENTS", Verdict::degraded, 0, "", bad_remedy, {}, {}, {}});
     raise("BAD_EVENTS", Defect::wrapped_duration, Verdict::degraded,
-          "negative durations written as unsigned, events dropped", "update the profiler; its clocks went backwards");
+          "negative durations written as unsigned, events dropped",
+          "update the profiler; its clocks went backwards");
     raise("NEGATIVE_DURATION", Defect::negative_duration, Verdict::degraded,
-          "events that end before they start, counted as zero", "update the profiler; its clocks went backwards");
+          "events that end before they start, counted as zero",
+          "update the profiler; its clocks went backwards");
     raise("UNKNOWN_PHASE", Defect::unknown_phase, Verdict::note, "events of unknown phases, dropped", "");
 }
 

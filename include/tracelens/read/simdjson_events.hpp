@@ -1,5 +1,5 @@
-/// The fast parser: simdjson On-Demand over one window of the event array. It reads windows without a flaw; anything
-/// else makes it give up, and the tolerant parser takes the window.
+/// The fast parser: simdjson On-Demand over one window of the event array. It reads windows without a flaw;
+/// anything else makes it give up, and the tolerant parser takes the window.
 #pragma once
 
 #include <cstring>
@@ -20,12 +20,13 @@ class SimdjsonEventParser {
 
     SimdjsonEventParser(KinetoEvent& event, TraceBuilder& builder) : event_(event), builder_(builder) {}
 
-    /// Parses `array`, a JSON array of events with its brackets, whose first element starts at `offset` + 1 of the
-    /// file's text. Returns false at the first flaw; events before it have been added.
+    /// Parses `array`, a JSON array of events with its brackets, whose first element starts at `offset` + 1
+    /// of the file's text. Returns false at the first flaw; events before it have been added.
     bool parse(std::string_view array, std::uint64_t offset) {
         namespace ondemand = simdjson::ondemand;
         ondemand::document document;
-        if (parser_.iterate(array.data(), array.size(), array.size() + padding).get(document) != simdjson::SUCCESS) {
+        if (parser_.iterate(array.data(), array.size(), array.size() + padding).get(document) !=
+            simdjson::SUCCESS) {
             return false;
         }
         ondemand::array events;
@@ -46,8 +47,8 @@ class SimdjsonEventParser {
     }
 
   private:
-    /// Hands every member of `object` to the event: to `receive`, or, for the object `args`, member by member to
-    /// `KinetoEvent::arg`.
+    /// Hands every member of `object` to the event: to `receive`, or, for the object `args`, member by member
+    /// to `KinetoEvent::arg`.
     template <auto receive>
     bool parse_fields(simdjson::ondemand::object& object) {
         constexpr bool top_level = std::is_same_v<decltype(receive), decltype(&KinetoEvent::field)> &&
@@ -58,7 +59,8 @@ class SimdjsonEventParser {
             const char* const key_begin = field.key().raw();
             simdjson::ondemand::value& value = field.value();
             std::string_view raw = value.raw_json_token();
-            // Between key and value stand only a quote, a colon and white space, so the key's end is near its value.
+            // Between key and value stand only a quote, a colon and white space, so the key's end is near its
+            // value.
             const char* key_end = raw.data() - 1;
             while (*key_end != '"') --key_end;
             const std::string_view key(key_begin, static_cast<std::size_t>(key_end - key_begin));

@@ -1,5 +1,5 @@
-/// The tolerant parser: takes a stretch of the event array apart event by event, accepts what profilers really write
-/// (see core/json_text.hpp), and finds the next event again behind text that it cannot read.
+/// The tolerant parser: takes a stretch of the event array apart event by event, accepts what profilers
+/// really write (see core/json_text.hpp), and finds the next event again behind text that it cannot read.
 #pragma once
 
 #include <optional>
@@ -12,12 +12,12 @@ namespace tracelens {
 
 /// Keys that known writers put beside the event array.
 inline constexpr std::array<std::string_view, 14> property_keys = {
-    "schemaVersion", "deviceProperties", "traceName",        "trace_id",          "displayTimeUnit",
-    "distributedInfo", "baseTimeNanoseconds", "record_shapes", "with_stack",      "with_flops",
-    "with_modules",  "profile_memory",   "roctracer_version", "cupti_version"};
+    "schemaVersion",   "deviceProperties",    "traceName",         "trace_id",     "displayTimeUnit",
+    "distributedInfo", "baseTimeNanoseconds", "record_shapes",     "with_stack",   "with_flops",
+    "with_modules",    "profile_memory",      "roctracer_version", "cupti_version"};
 
-/// Whether what follows the `]` at `at` fits the end of the event array: the end of the text, the end of the top-level
-/// object, or another key of it.
+/// Whether what follows the `]` at `at` fits the end of the event array: the end of the text, the end of the
+/// top-level object, or another key of it.
 inline bool looks_like_array_end(std::string_view text, std::size_t at, bool top_level_array) {
     std::size_t next = detail::skip_space(text, at + 1);
     if (next >= text.size()) return true;
@@ -43,8 +43,8 @@ class TolerantEventParser {
   public:
     TolerantEventParser(KinetoEvent& event, TraceBuilder& builder) : event_(event), builder_(builder) {}
 
-    /// Parses `text`, which starts between two elements of the array at `offset` of the file's text. `last`: no text
-    /// follows, so the array may end in here. O(length).
+    /// Parses `text`, which starts between two elements of the array at `offset` of the file's text. `last`:
+    /// no text follows, so the array may end in here. O(length).
     TolerantOutcome parse(std::string_view text, std::uint64_t offset, bool last, bool top_level_array) {
         TolerantOutcome outcome;
         // Failed attempts may each run far ahead; the budget keeps the whole linear whatever the text.
@@ -64,7 +64,8 @@ class TolerantEventParser {
             }
             const std::size_t begin = at;
             std::size_t reached = at;
-            const Step step = c == '{' ? parse_event(text, at, offset, reached) : skip_element(text, at, offset, reached);
+            const Step step =
+                c == '{' ? parse_event(text, at, offset, reached) : skip_element(text, at, offset, reached);
             if (step == Step::done) continue;
             std::size_t next = resume_at(text, begin + 1, last, top_level_array);
             const std::size_t cost = std::max(reached, next) - begin;
@@ -115,7 +116,8 @@ class TolerantEventParser {
                     if (const Step args = parse_args(scanner); args != Step::done) return args;
                 } else {
                     std::string_view raw;
-                    if (const Outcome outcome = scanner.value(raw); outcome != Outcome::ok) return step(outcome);
+                    if (const Outcome outcome = scanner.value(raw); outcome != Outcome::ok)
+                        return step(outcome);
                     event_.field(key, raw);
                 }
                 if (scanner.take('}')) return Step::done;

@@ -1,6 +1,6 @@
-/// Finds where a stretch of trace text may be cut: between two events of the event array. Quote parity and nesting
-/// depth decide, not newlines, so pretty and compact files are the same to it. Where damage has upset parity or depth,
-/// events are found again by the look of their first key.
+/// Finds where a stretch of trace text may be cut: between two events of the event array. Quote parity and
+/// nesting depth decide, not newlines, so pretty and compact files are the same to it. Where damage has upset
+/// parity or depth, events are found again by the look of their first key.
 #pragma once
 
 #include <algorithm>
@@ -66,8 +66,8 @@ inline std::size_t skip_space(std::string_view text, std::size_t at) noexcept {
 }
 
 /// Keys with which events begin in the files of known writers.
-inline constexpr std::array<std::string_view, 12> event_keys = {"ph",  "name", "cat", "pid", "tid",  "ts",
-                                                                "dur", "args", "id",  "bp",  "s", "tts"};
+inline constexpr std::array<std::string_view, 12> event_keys = {"ph",  "name", "cat", "pid", "tid", "ts",
+                                                                "dur", "args", "id",  "bp",  "s",   "tts"};
 
 /// Whether an event starts at the `{` at `at`: its first key is one of `event_keys`.
 inline bool looks_like_event(std::string_view text, std::size_t at) noexcept {
@@ -81,6 +81,20 @@ inline bool looks_like_event(std::string_view text, std::size_t at) noexcept {
     return std::find(event_keys.begin(), event_keys.end(), key) != event_keys.end();
 }
 
+/// The cut behind the bracket at `at` that brings the depth back to that of the array. `none` when the text
+/// ends before that can be told.
+inline Cut cut_behind(std::string_view text, std::size_t at, bool at_end) noexcept {
+    const Cut open_end = {at_end ? Cut::Kind::event : Cut::Kind::none, at + 1, text.size(), false};
+    std::size_t next = skip_space(text, at + 1);
+    if (next >= text.size()) return open_end;
+    const bool comma = text[next] == ',';
+    if (comma) next = skip_space(text, next + 1);
+    if (next >= text.size()) return {open_end.kind, at + 1, next, true};
+    if (text[next] == ']') return {Cut::Kind::event, at + 1, next, comma};
+    if (comma && text[at] == '}' && text[next] == '{') return {Cut::Kind::event, at + 1, next, false};
+    return {Cut::Kind::broken, at + 1, next, false};
+}
+
 /// Whether the last character before `at` that is no white space is one that may stand before an event.
 inline bool follows_separator(std::string_view text, std::size_t at) noexcept {
     while (at > 0 && is_space(text[at - 1])) --at;
@@ -89,8 +103,8 @@ inline bool follows_separator(std::string_view text, std::size_t at) noexcept {
 
 }  // namespace detail
 
-/// The first place at or after `from` that looks like the start of an event, whatever stands before it; `npos` when
-/// there is none. O(length).
+/// The first place at or after `from` that looks like the start of an event, whatever stands before it;
+/// `npos` when there is none. O(length).
 inline std::size_t find_event_start(std::string_view text, std::size_t from) noexcept {
     for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
         if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
@@ -100,33 +114,37 @@ inline std::size_t find_event_start(std::string_view text, std::size_t from) noe
 
 /// The last place after `from` that looks like the start of an event; `npos` when there is none. O(length).
 inline std::size_t find_last_event_start(std::string_view text, std::size_t from) noexcept {
-    for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > from; at = text.rfind('{', at - 1)) {
+    for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > from;
+         at = text.rfind('{', at - 1)) {
         if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
     }
     return std::string_view::npos;
 }
 
-/// Walks over `text`, which starts outside strings between two elements of the event array, and returns the last cut
-/// in it, or the end of the array when that comes first. `text` must be followed by 64 readable bytes. `at_end`: no
-/// more text will follow, so an event at the very end counts as followed. O(length), 64 bytes a step.
-inline Cut find_cut(std::string_view text, bool at_end, MaskFunction masks_of = structural_masks) noexcept {
+namespace detail {
+
+/// The body of `find_cut`, once for every way to get masks. Always inlined, so that it is compiled for the
+/// processor features of its caller.
+template <class Masks>
+[[gnu::always_inline]] inline Cut find_cut_with(std::string_view text, bool at_end, Masks masks_of) noexcept {
     Cut cut;
     std::int64_t depth = 0;
     std::uint64_t in_string = 0;  // all ones while a string is open at the end of the block before
     bool escape_carry = false;
     for (std::size_t block = 0; block < text.size(); block += block_bytes) {
-        StructuralMasks masks = masks_of(text.data() + block);
+        const StructuralMasks masks = masks_of(text.data() + block);
         const std::size_t left = text.size() - block;
         const std::uint64_t valid = left >= block_bytes ? ~std::uint64_t{0} : (std::uint64_t{1} << left) - 1;
-        const std::uint64_t escaped = detail::escaped_characters(masks.backslashes, escape_carry);
+        const std::uint64_t escaped = escaped_characters(masks.backslashes, escape_carry);
         const std::uint64_t quotes = masks.quotes & ~escaped & valid;
-        const std::uint64_t strings = detail::prefix_xor(quotes) ^ in_string;
+        const std::uint64_t strings = prefix_xor(quotes) ^ in_string;
         in_string = static_cast<std::uint64_t>(static_cast<std::int64_t>(strings) >> 63);
         const std::uint64_t opens = masks.opens & ~strings & valid;
         const std::uint64_t closes = masks.closes & ~strings & valid;
 
-        const std::int64_t after = depth + count_bits(opens) - count_bits(closes);
-        if (depth > count_bits(closes)) {  // the depth cannot reach that of the array here
+        const int close_count = count_bits(closes);
+        const std::int64_t after = depth + count_bits(opens) - close_count;
+        if (depth > close_count) {  // the depth cannot reach that of the array here
             depth = after;
             continue;
         }
@@ -137,34 +155,54 @@ inline Cut find_cut(std::string_view text, bool at_end, MaskFunction masks_of = 
             const std::size_t at = block + static_cast<std::size_t>(std::countr_zero(each));
             if (here < 0) {
                 // Only the array's own bracket may close more than is open.
-                if (text[at] == ']') return {Cut::Kind::end_of_array, cut.kind == Cut::Kind::none ? 0 : cut.end, at, cut.trailing_comma};
-                return {Cut::Kind::broken, cut.end, at, false};
+                if (text[at] != ']') return {Cut::Kind::broken, cut.end, at, false};
+                return {Cut::Kind::end_of_array, cut.kind == Cut::Kind::none ? 0 : cut.end, at,
+                        cut.trailing_comma};
             }
-            std::size_t next = detail::skip_space(text, at + 1);
-            if (next >= text.size()) {
-                if (at_end) cut = {Cut::Kind::event, at + 1, next, false};
-                continue;
-            }
-            bool comma = false;
-            if (text[next] == ',') {
-                comma = true;
-                next = detail::skip_space(text, next + 1);
-                if (next >= text.size()) {
-                    if (at_end) cut = {Cut::Kind::event, at + 1, next, true};
-                    continue;
-                }
-            }
-            if (text[next] == ']') {
-                cut = {Cut::Kind::event, at + 1, next, comma};
-            } else if (comma && text[at] == '}' && text[next] == '{') {
-                cut = {Cut::Kind::event, at + 1, next, false};
-            } else {
-                return {Cut::Kind::broken, cut.end, at, false};
-            }
+            const Cut here_cut = cut_behind(text, at, at_end);
+            if (here_cut.kind == Cut::Kind::broken) return {Cut::Kind::broken, cut.end, at, false};
+            if (here_cut.kind != Cut::Kind::none) cut = here_cut;
         }
         depth = after;
     }
     return cut;
 }
+
+}  // namespace detail
+
+/// Walks over `text`, which starts outside strings between two elements of the event array, and returns the
+/// last cut in it, or the end of the array when that comes first. `text` must be followed by 64 readable
+/// bytes. `at_end`: no more text will follow, so an event at the very end counts as followed. O(length), 64
+/// bytes a step. `masks_of` is for tests, which hold the scalar twin against the vector loop.
+inline Cut find_cut(std::string_view text, bool at_end, MaskFunction masks_of) noexcept {
+    return detail::find_cut_with(text, at_end, masks_of);
+}
+
+#if defined(__x86_64__) && !defined(__AVX2__)
+
+namespace detail {
+
+[[gnu::target("avx2,bmi,popcnt")]] inline Cut find_cut_avx2(std::string_view text, bool at_end) noexcept {
+    return find_cut_with(text, at_end, [](const char* block) { return structural_masks(block); });
+}
+
+}  // namespace detail
+
+/// The same with the fastest masks of this build and processor.
+inline Cut find_cut(std::string_view text, bool at_end) noexcept {
+    const bool modern =
+        __builtin_cpu_supports("avx2") && __builtin_cpu_supports("bmi") && __builtin_cpu_supports("popcnt");
+    if (modern) return detail::find_cut_avx2(text, at_end);
+    return detail::find_cut_with(text, at_end, structural_masks);
+}
+
+#else
+
+/// The same with the fastest masks of this build.
+inline Cut find_cut(std::string_view text, bool at_end) noexcept {
+    return detail::find_cut_with(text, at_end, structural_masks);
+}
+
+#endif
 
 }  // namespace tracelens

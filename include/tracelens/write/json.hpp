@@ -14,8 +14,8 @@
 
 namespace tracelens {
 
-/// Writes one JSON value, indented by two spaces a level. The caller opens and closes objects and arrays in order and
-/// calls `key` before every member of an object.
+/// Writes one JSON value, indented by two spaces a level. The caller opens and closes objects and arrays in
+/// order and calls `key` before every member of an object.
 class JsonWriter {
   public:
     JsonWriter& begin_object() { return open('{'); }
@@ -113,12 +113,16 @@ inline void write_diagnostics(JsonWriter& json, const Diagnostics& diagnostics) 
         json.key("first").string(entry.first);
         json.key("remedy").string(entry.remedy);
         json.key("value");
-        if (entry.value) json.number(*entry.value);
-        else json.null();
+        if (entry.value)
+            json.number(*entry.value);
+        else
+            json.null();
         json.key("unit").string(entry.unit);
         json.key("limit");
-        if (entry.limit) json.number(*entry.limit);
-        else json.null();
+        if (entry.limit)
+            json.number(*entry.limit);
+        else
+            json.null();
         json.end_object();
     }
     json.end_array();

@@ -16,10 +16,14 @@ namespace tracelens {
 inline std::string markdown_cell(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        if (c == '|') out += "\\|";
-        else if (c == '\n' || c == '\r' || c == '\t') out += ' ';
-        else if (c == '<') out += "&lt;";
-        else out += c;
+        if (c == '|')
+            out += "\\|";
+        else if (c == '\n' || c == '\r' || c == '\t')
+            out += ' ';
+        else if (c == '<')
+            out += "&lt;";
+        else
+            out += c;
     }
     return out;
 }
@@ -46,7 +50,8 @@ class MarkdownTable {
         columns_ = header.size();
         line(header);
         out_ += '|';
-        for (std::size_t i = 0; i < header.size(); ++i) out_ += i < numeric.size() && numeric[i] ? "---:|" : "---|";
+        for (std::size_t i = 0; i < header.size(); ++i)
+            out_ += i < numeric.size() && numeric[i] ? "---:|" : "---|";
         out_ += '\n';
     }
 

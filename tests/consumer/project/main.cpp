@@ -7,7 +7,8 @@ int main(int argc, char** argv) {
     try {
         const tracelens::Trace trace = tracelens::read_trace(argv[1]);
         std::size_t kernels = 0;
-        for (const tracelens::EventKind kind : trace.kind) kernels += kind == tracelens::EventKind::kernel ? 1 : 0;
+        for (const tracelens::EventKind kind : trace.kind)
+            kernels += kind == tracelens::EventKind::kernel ? 1 : 0;
         std::printf("kernels %zu\n", kernels);
     } catch (const tracelens::Error& error) {
         std::fprintf(stderr, "%s\n", error.what());
