@@ -9,6 +9,7 @@ full=no
 for argument in "$@"; do
     case $argument in
         --full) full=yes ;;
+        -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
         *) sed -n '2,5s/^# //p' "$0"; exit 2 ;;
     esac
 done

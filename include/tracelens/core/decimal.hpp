@@ -36,73 +36,88 @@ constexpr bool is_not_finite_word(std::string_view token) noexcept {
            detail::equal_ignoring_case(token, "nan");
 }
 
-/// Reads a JSON number (also with a leading +) and multiplies it by 10^`scale_digits`, exactly; digits beyond
-/// the scale round to nearest, halves away from zero. O(length).
-constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) noexcept {
-    std::size_t at = 0;
-    bool negative = false;
-    if (at < token.size() && (token[at] == '-' || token[at] == '+')) negative = token[at++] == '-';
-    if (at == token.size()) return {};
-    if (!detail::is_digit(token[at])) {
-        return {0, is_not_finite_word(token) ? DecimalStatus::not_finite : DecimalStatus::not_a_number};
-    }
+namespace detail {
 
-    // All digits as one integer; `exponent` is the power of ten that it still lacks. Digits that cannot
-    // matter any more (mantissa above 10^18 and behind the scale) only move the exponent.
-    constexpr std::uint64_t mantissa_limit = 1'000'000'000'000'000'000ULL;
-    std::uint64_t mantissa = 0;
-    int exponent = scale_digits;
-    bool lost_integer_digits = false;
-    int round_digit = 0;
-    bool rounding = false;
-    for (; at < token.size() && detail::is_digit(token[at]); ++at) {
-        if (mantissa >= mantissa_limit) {
-            lost_integer_digits = true;
-            continue;
-        }
-        mantissa = mantissa * 10 + static_cast<std::uint64_t>(token[at] - '0');
+/// A JSON number taken apart: `digits` stands for 0.d1d2d3... * 10^`point`. The digits are those before and
+/// behind the decimal point, in two pieces.
+struct NumberText {
+    bool negative = false;
+    std::string_view whole;
+    std::string_view fraction;
+    int exponent = 0;  ///< within +-10000
+
+    constexpr std::size_t digit_count() const noexcept { return whole.size() + fraction.size(); }
+    constexpr int digit(std::size_t index) const noexcept {
+        if (index < whole.size()) return whole[index] - '0';
+        return index < digit_count() ? fraction[index - whole.size()] - '0' : 0;
     }
+};
+
+/// Splits a JSON number; false for anything else. Accepts a leading + and leading zeros.
+constexpr bool split_number(std::string_view token, NumberText& number) noexcept {
+    std::size_t at = 0;
+    const auto digits = [&] {
+        const std::size_t begin = at;
+        while (at < token.size() && is_digit(token[at])) ++at;
+        return token.substr(begin, at - begin);
+    };
+    if (at < token.size() && (token[at] == '-' || token[at] == '+')) number.negative = token[at++] == '-';
+    number.whole = digits();
+    if (number.whole.empty()) return false;
     if (at < token.size() && token[at] == '.') {
         ++at;
-        if (at == token.size() || !detail::is_digit(token[at])) return {};
-        for (; at < token.size() && detail::is_digit(token[at]); ++at) {
-            if (rounding) continue;
-            if (mantissa >= mantissa_limit) {
-                round_digit = token[at] - '0';
-                rounding = true;
-                continue;
-            }
-            mantissa = mantissa * 10 + static_cast<std::uint64_t>(token[at] - '0');
-            --exponent;
-        }
+        number.fraction = digits();
+        if (number.fraction.empty()) return false;
     }
     if (at < token.size() && (token[at] == 'e' || token[at] == 'E')) {
         ++at;
         bool down = false;
         if (at < token.size() && (token[at] == '-' || token[at] == '+')) down = token[at++] == '-';
-        if (at == token.size() || !detail::is_digit(token[at])) return {};
-        int power = 0;
-        for (; at < token.size() && detail::is_digit(token[at]); ++at) {
-            if (power < 10000) power = power * 10 + (token[at] - '0');
+        const std::string_view power = digits();
+        if (power.empty()) return false;
+        for (const char c : power) {
+            if (number.exponent < 1000) number.exponent = number.exponent * 10 + (c - '0');
         }
-        exponent += down ? -power : power;
+        if (down) number.exponent = -number.exponent;
     }
-    if (at != token.size()) return {};
-    if (lost_integer_digits) return {0, DecimalStatus::too_large};
+    return at == token.size();
+}
 
+}  // namespace detail
+
+/// Reads a JSON number (also with a leading +) and multiplies it by 10^`scale_digits`, exactly; digits beyond
+/// the scale round to nearest, halves away from zero. O(length).
+constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) noexcept {
+    detail::NumberText number;
+    if (!detail::split_number(token, number)) {
+        return {0, is_not_finite_word(token) ? DecimalStatus::not_finite : DecimalStatus::not_a_number};
+    }
+    constexpr std::size_t digits_that_fit = 18;
+    const std::size_t padding = static_cast<std::size_t>(scale_digits) - number.fraction.size();
+    const bool simple = number.exponent == 0 && static_cast<std::size_t>(scale_digits) >= number.fraction.size() &&
+                        number.whole.size() + static_cast<std::size_t>(scale_digits) <= digits_that_fit;
+    if (simple) {  // nearly every time in a trace
+        std::int64_t sum = 0;
+        for (const char c : number.whole) sum = sum * 10 + (c - '0');
+        for (const char c : number.fraction) sum = sum * 10 + (c - '0');
+        for (std::size_t i = 0; i < padding; ++i) sum *= 10;
+        return {number.negative ? -sum : sum, DecimalStatus::ok};
+    }
+    // The result's digits are the first `kept` digits of the number; the next one rounds.
+    const std::int64_t kept = static_cast<std::int64_t>(number.whole.size()) + number.exponent + scale_digits;
     constexpr auto limit = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
-    for (; exponent > 0 && mantissa != 0; --exponent) {
-        if (mantissa > limit / 10) return {0, DecimalStatus::too_large};
-        mantissa *= 10;
+    const std::uint64_t most = number.negative ? limit + 1 : limit;
+    std::uint64_t value = 0;
+    for (std::int64_t i = 0; i < kept; ++i) {
+        const auto index = static_cast<std::size_t>(i);
+        if (value == 0 && index >= number.digit_count()) break;  // nothing but zeros
+        if (value > most / 10) return {0, DecimalStatus::too_large};
+        value = value * 10 + static_cast<std::uint64_t>(number.digit(index));
+        if (value > most) return {0, DecimalStatus::too_large};
     }
-    for (; exponent < 0 && (mantissa != 0 || round_digit != 0); ++exponent) {
-        round_digit = static_cast<int>(mantissa % 10);
-        mantissa /= 10;
-    }
-    if (round_digit >= 5) ++mantissa;
-    if (mantissa > limit) return {0, DecimalStatus::too_large};
-    const auto value = static_cast<std::int64_t>(mantissa);
-    return {negative ? -value : value, DecimalStatus::ok};
+    if (kept >= 0 && number.digit(static_cast<std::size_t>(kept)) >= 5 && ++value > most)
+        return {0, DecimalStatus::too_large};
+    return {static_cast<std::int64_t>(number.negative ? ~value + 1 : value), DecimalStatus::ok};
 }
 
 /// Reads a JSON integer; nothing for other text or beyond int64.
@@ -124,20 +139,25 @@ inline std::optional<std::int64_t> parse_integer(std::string_view token) noexcep
     return value;
 }
 
-/// Reads a JSON number or a not-finite word as the nearest double; nothing for other text.
+/// Reads a JSON number (also with a leading +) or a not-finite word as the nearest double; nothing for other
+/// text.
 inline std::optional<double> parse_double(std::string_view token) noexcept {
-    if (!token.empty() && token.front() == '+') token.remove_prefix(1);
+    const double infinity = std::numeric_limits<double>::infinity();
     if (is_not_finite_word(token)) {
         const bool negative = token.front() == '-';
-        if (detail::to_lower(token[negative ? 1 : 0]) == 'n') return std::numeric_limits<double>::quiet_NaN();
-        const double infinity = std::numeric_limits<double>::infinity();
+        const char first = detail::to_lower(token[token.front() == '-' || token.front() == '+' ? 1 : 0]);
+        if (first == 'n') return std::numeric_limits<double>::quiet_NaN();
         return negative ? -infinity : infinity;
     }
+    detail::NumberText number;
+    if (!detail::split_number(token, number)) return std::nullopt;
+    if (token.front() == '+') token.remove_prefix(1);
     double value = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
-    if (error == std::errc::result_out_of_range) return std::nullopt;
-    if (error != std::errc{} || end != token.data() + token.size()) return std::nullopt;
-    return value;
+    if (error != std::errc::result_out_of_range) return value;
+    const bool tiny = number.exponent < 0 || (number.exponent == 0 && number.digit(0) == 0);
+    const double size = tiny ? 0 : infinity;
+    return number.negative ? -size : size;
 }
 
 /// Appends the shortest decimal that reads back as `value`, in the form that Python prints: at least one
@@ -173,13 +193,15 @@ inline void append_integer(std::string& out, std::int64_t value) {
     out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
 }
 
-/// `value` with exactly `decimals` decimals, correctly rounded.
+/// `value` with exactly `decimals` decimals, correctly rounded. Precondition: `decimals` is not negative.
 inline std::string fixed_decimals(double value, int decimals) {
     if (!std::isfinite(value)) return std::isnan(value) ? "nan" : value < 0 ? "-inf" : "inf";
-    char buffer[400];
+    constexpr std::size_t longest_whole_part = 312;  // digits of the largest double, sign and point
+    std::string text(longest_whole_part + static_cast<std::size_t>(decimals), '\0');
     const auto end =
-        std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
-    return std::string(buffer, end);
+        std::to_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed, decimals).ptr;
+    text.resize(static_cast<std::size_t>(end - text.data()));
+    return text;
 }
 
 }  // namespace tracelens

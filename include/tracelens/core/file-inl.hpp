@@ -107,6 +107,7 @@ class GunzipSource final : public ByteSource {
   public:
     explicit GunzipSource(std::unique_ptr<ByteSource> compressed)
         : compressed_(std::move(compressed)), input_(std::size_t{1} << 17) {
+        stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
         open_ = inflateInit2(&stream_, gzip_only) == Z_OK;
         if (!open_) damage_ = "zlib could not be initialised";
     }
@@ -119,14 +120,11 @@ class GunzipSource final : public ByteSource {
     std::size_t read(char* to, std::size_t size) override {
         std::size_t produced = 0;
         while (produced < size && !finished_ && open_) {
-            if (stream_.avail_in == 0) {
-                refill();
-                if (stream_.avail_in == 0) {
-                    finish_at_end_of_input();
-                    break;
-                }
+            if (stream_.avail_in == 0 && !input_ended_) refill();
+            if (between_members_) {
+                if (!start_member()) finished_ = true;
+                continue;
             }
-            if (between_members_ && !start_member()) continue;
             const auto room = static_cast<uInt>(std::min<std::size_t>(size - produced, std::size_t{1} << 30));
             stream_.next_out = reinterpret_cast<Bytef*>(to + produced);
             stream_.avail_out = room;
@@ -135,11 +133,10 @@ class GunzipSource final : public ByteSource {
             if (status == Z_STREAM_END) {
                 between_members_ = true;
             } else if (status != Z_OK && status != Z_BUF_ERROR) {
-                damage_ = std::string("gzip data is damaged: ") +
-                          (stream_.msg != nullptr ? stream_.msg : "unknown");
-                // A wrong checksum comes after all data of the member; anything else cuts the data short.
-                torn_ = stream_.msg == nullptr || std::string_view(stream_.msg) != "incorrect data check";
-                finished_ = true;
+                note_error();
+            } else if (input_ended_ && stream_.avail_in == 0 && stream_.avail_out == room) {
+                damage_ = "gzip data ends before its end mark";
+                torn_ = finished_ = true;  // and zlib holds nothing back
             }
         }
         return produced;
@@ -155,40 +152,48 @@ class GunzipSource final : public ByteSource {
 
   private:
     static constexpr int gzip_only = 15 + 16;
+    static constexpr uInt length_bytes = 4;
 
+    /// Reads more input behind what is left of it.
     void refill() {
+        std::memmove(input_.data(), stream_.next_in, stream_.avail_in);
+        const std::size_t got =
+            compressed_->read(input_.data() + stream_.avail_in, input_.size() - stream_.avail_in);
+        input_ended_ = got == 0;
         stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
-        stream_.avail_in = static_cast<uInt>(compressed_->read(input_.data(), input_.size()));
+        stream_.avail_in += static_cast<uInt>(got);
     }
 
-    void finish_at_end_of_input() {
-        finished_ = true;
-        if (between_members_) return;
-        damage_ = "gzip data ends before its end mark";
-        torn_ = true;
+    /// A wrong checksum or length comes behind all data of its member, so the next member can still be read;
+    /// after any other error nothing can.
+    void note_error() {
+        const std::string_view message = stream_.msg != nullptr ? stream_.msg : "unknown";
+        damage_ = "gzip data is damaged: " + std::string(message);
+        if (message == "incorrect data check" || message == "incorrect length check") {
+            unread_trailer_ = message == "incorrect data check" ? length_bytes : 0;
+            between_members_ = true;
+        } else {
+            torn_ = finished_ = true;
+        }
     }
 
-    /// Another member starts when the gzip magic follows; all else after a member is no data (padding is
+    /// Another member starts when the gzip magic follows; all else behind a member is no data (padding is
     /// usual).
     bool start_member() {
-        if (*stream_.next_in != 0x1f) {
-            trailing_ += stream_.avail_in;
-            stream_.avail_in = 0;
-            drain_trailing();
+        while (stream_.avail_in < unread_trailer_ + 2 && !input_ended_) refill();
+        const uInt skipped = std::min(stream_.avail_in, std::exchange(unread_trailer_, 0U));
+        stream_.next_in += skipped;
+        stream_.avail_in -= skipped;
+        if (stream_.avail_in < 2 || stream_.next_in[0] != 0x1f || stream_.next_in[1] != 0x8b) {
+            while (stream_.avail_in != 0) {
+                trailing_ += std::exchange(stream_.avail_in, 0U);
+                refill();
+            }
             return false;
         }
         inflateReset(&stream_);
         between_members_ = false;
         return true;
-    }
-
-    void drain_trailing() {
-        while (true) {
-            const std::size_t more = compressed_->read(input_.data(), input_.size());
-            if (more == 0) break;
-            trailing_ += more;
-        }
-        finished_ = true;
     }
 
     std::unique_ptr<ByteSource> compressed_;
@@ -197,7 +202,9 @@ class GunzipSource final : public ByteSource {
     bool open_ = false;
     bool between_members_ = false;
     bool finished_ = false;
+    bool input_ended_ = false;
     bool torn_ = false;
+    uInt unread_trailer_ = 0;  // bytes of a member's end that zlib did not get to
     std::uint64_t trailing_ = 0;
     std::string damage_;
 };
@@ -275,7 +282,9 @@ TRACELENS_INLINE Result<Done> write_file(const std::string& path, std::string_vi
     const fs::path target(path);
     std::error_code error;
     if (target.has_parent_path()) fs::create_directories(target.parent_path(), error);
-    const std::string temporary = path + ".tmp" + std::to_string(::getpid());
+    // Unique among processes and, by the address of a local, among threads.
+    const std::string temporary = path + ".tmp" + std::to_string(::getpid()) + "." +
+                                  std::to_string(reinterpret_cast<std::uintptr_t>(&target));
     const auto fail = [&](const char* what) -> Result<Done> {
         const std::string reason = std::string(what) + ": " + std::strerror(errno);
         ::unlink(temporary.c_str());
@@ -302,7 +311,7 @@ TRACELENS_INLINE Result<Done> write_file(const std::string& path, std::string_vi
 
 TRACELENS_INLINE Result<std::string> read_file(const std::string& path) {
     struct stat info {};
-    if (::stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    if (::stat(path.c_str(), &info) != 0 || S_ISDIR(info.st_mode)) {
         return Failure{ErrorCode::file_missing, path, "no such file", "check the path", {}, {}};
     }
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
@@ -310,9 +319,19 @@ TRACELENS_INLINE Result<std::string> read_file(const std::string& path) {
         return Failure{ErrorCode::file_unreadable, path, std::strerror(errno),
                        "check its permissions",    {},   {}};
     }
-    detail::FileSource file(descriptor, static_cast<std::uint64_t>(info.st_size));
-    std::string content(static_cast<std::size_t>(info.st_size), '\0');
-    content.resize(detail::read_fully(file, content.data(), content.size()));
+    detail::FileSource file(descriptor, 0);
+    std::string content;
+    for (std::size_t step = std::size_t{1} << 16;; step *= 2) {
+        const std::size_t have = content.size();
+        content.resize(have + step);
+        const std::size_t got = detail::read_fully(file, content.data() + have, step);
+        content.resize(have + got);
+        if (got < step) break;
+    }
+    if (!file.damage().empty()) {
+        return Failure{ErrorCode::file_unreadable, path, std::string(file.damage()),
+                       "check the disk",           {},   {}};
+    }
     return content;
 }
 

@@ -51,6 +51,7 @@ inline IntervalSet subtract(std::span<const Interval> from, std::span<const Inte
         while (first < cut.size() && cut[first].end <= whole.start) ++first;
         Ticks at = whole.start;
         for (std::size_t i = first; i < cut.size() && cut[i].start < whole.end && at < whole.end; ++i) {
+            if (cut[i].end <= cut[i].start) continue;
             if (cut[i].start > at) rest.push_back({at, cut[i].start});
             at = std::max(at, cut[i].end);
         }

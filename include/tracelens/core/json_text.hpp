@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <tracelens/core/ascii.hpp>
@@ -87,6 +88,14 @@ constexpr std::size_t utf8_length(std::string_view text, std::size_t at) noexcep
         return 4;
     }
     return 0;
+}
+
+/// What is wrong with a value that is neither string, list nor object.
+inline unsigned word_flaws(std::string_view word) noexcept {
+    if (word == "true" || word == "false" || word == "null") return 0;
+    if (is_not_finite_word(word)) return json_bare_word;
+    NumberText number;
+    return split_number(word, number) ? 0 : json_structure;
 }
 
 }  // namespace detail
@@ -253,7 +262,7 @@ class JsonScanner {
                 return Outcome::ok;
             }
             if (c == '\\') {
-                ++at_;
+                if (at_ + 1 < text_.size()) ++at_;
             } else if (static_cast<unsigned char>(c) < 0x20) {
                 flaws_ |= json_control_character;
             }
@@ -329,6 +338,7 @@ class JsonScanner {
         while (at_ < text_.size() && is_word(text_[at_])) ++at_;
         if (at_ == text_.size()) return Outcome::incomplete;
         if (at_ == begin) return Outcome::malformed;
+        flaws_ |= detail::word_flaws(text_.substr(begin, at_ - begin));
         return Outcome::ok;
     }
 
@@ -347,13 +357,21 @@ class JsonScanner {
 /// the flaws met: bytes that do not fit the grammar are copied as they are, with `json_structure` set.
 /// O(length).
 inline unsigned append_compact_json(std::string& out, std::string_view raw) {
+    enum class Expect : std::uint8_t { value, key, colon, separator, end };
     unsigned flaws = 0;
-    std::string open;
+    std::string open;  // the closing brackets that are still to come
     std::string decoded;
+    Expect expect = Expect::value;
+    bool after_open = false;  // nothing stands in the innermost brackets yet
+    bool after_comma = false;
+    const auto after_value = [&] { expect = open.empty() ? Expect::end : Expect::separator; };
     for (std::size_t at = 0; at < raw.size(); ++at) {
         const char c = raw[at];
         if (detail::is_space(c)) continue;
+        const bool first = std::exchange(after_open, false);
+        const bool follows_comma = std::exchange(after_comma, false);
         if (c == '"') {
+            if (expect != Expect::value && expect != Expect::key) flaws |= json_structure;
             const std::size_t begin = at;
             bool plain = true;
             for (++at; at < raw.size() && raw[at] != '"'; ++at) {
@@ -371,25 +389,47 @@ inline unsigned append_compact_json(std::string& out, std::string_view raw) {
                 flaws |= decode_json_string(raw.substr(begin + 1, at - begin - 1), decoded);
                 append_json_string(out, decoded);
             }
-            continue;
-        }
-        if (c == '{' || c == '[') {
+            if (expect == Expect::key)
+                expect = Expect::colon;
+            else
+                after_value();
+        } else if (c == '{' || c == '[') {
+            if (expect != Expect::value) flaws |= json_structure;
             open += c == '{' ? '}' : ']';
+            expect = c == '{' ? Expect::key : Expect::value;
+            after_open = true;
+            out += c;
         } else if (c == '}' || c == ']') {
-            if (open.empty() || open.back() != c) flaws |= json_structure;
+            const bool fits = !open.empty() && open.back() == c;
+            if (follows_comma && fits)
+                flaws |= json_trailing_comma;
+            else if (!fits || (expect != Expect::separator && !first))
+                flaws |= json_structure;
             if (!open.empty()) open.pop_back();
-        } else if (c != ',' && c != ':') {
-            const std::size_t end = std::min(raw.find_first_of(" \n\r\t,:]}", at), raw.size());
+            after_value();
+            out += c;
+        } else if (c == ',') {
+            if (expect != Expect::separator) flaws |= json_structure;
+            expect = !open.empty() && open.back() == '}' ? Expect::key : Expect::value;
+            after_comma = true;
+            out += c;
+        } else if (c == ':') {
+            if (expect != Expect::colon) flaws |= json_structure;
+            expect = Expect::value;
+            out += c;
+        } else {
+            if (expect != Expect::value) flaws |= json_structure;
+            const std::size_t end = std::min(raw.find_first_of(" \n\r\t,:[]{}\"", at), raw.size());
             const std::string_view word = raw.substr(at, end - at);
-            const bool literal = word == "true" || word == "false" || word == "null";
-            if (!literal && !parse_double(word)) flaws |= json_structure;
+            flaws |= detail::word_flaws(word);
+            // Two words in a row stay two words.
+            if (expect == Expect::separator || expect == Expect::end) out += ' ';
             out += word;
             at = end - 1;
-            continue;
+            after_value();
         }
-        out += c;
     }
-    return open.empty() ? flaws : flaws | json_structure;
+    return expect == Expect::end ? flaws : flaws | json_structure;
 }
 
 }  // namespace tracelens

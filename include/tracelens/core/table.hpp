@@ -22,7 +22,19 @@
 
 namespace tracelens {
 
-enum class ColumnType : std::uint8_t { integer, real, text, boolean };
+enum class ColumnType : std::uint8_t {
+    integer,
+    real,
+    text,
+    boolean,
+    nested,        ///< JSON text: lists and objects; `Cell` holds the text
+    nested_tuple,  ///< the same, for lists that the reference writes as Python tuples
+};
+
+/// Whether cells of the type are text in memory.
+constexpr bool is_text_like(ColumnType type) noexcept {
+    return type == ColumnType::text || type == ColumnType::nested || type == ColumnType::nested_tuple;
+}
 
 /// One value on its way into or out of a table; `std::monostate` is a missing value.
 using Cell = std::variant<std::monostate, std::int64_t, double, std::string_view, bool>;
@@ -154,6 +166,8 @@ class Table {
             case ColumnType::real:
                 return column.reals[row];
             case ColumnType::text:
+            case ColumnType::nested:
+            case ColumnType::nested_tuple:
                 return pool_[column.texts[row]];
         }
         return {};
@@ -162,7 +176,7 @@ class Table {
     /// The number in a cell of an integer, boolean or real column; NaN when it is missing or text.
     double number(std::size_t column_index, std::size_t row) const {
         const Column& column = columns_[column_index];
-        if (column.missing[row] != 0 || column.type == ColumnType::text)
+        if (column.missing[row] != 0 || is_text_like(column.type))
             return std::numeric_limits<double>::quiet_NaN();
         if (column.type == ColumnType::real) return column.reals[row];
         return static_cast<double>(column.integers[row]);
@@ -283,6 +297,8 @@ class Table {
                 break;
             }
             case ColumnType::text:
+            case ColumnType::nested:
+            case ColumnType::nested_tuple:
                 present = std::holds_alternative<std::string_view>(cell);
                 column.texts.push_back(present ? pool_.intern(std::get<std::string_view>(cell))
                                                : StringId::empty);
@@ -294,7 +310,7 @@ class Table {
     std::uint64_t key_word(std::size_t index, std::size_t row) const {
         const Column& column = columns_[index];
         if (column.missing[row] != 0) return 0;
-        if (column.type == ColumnType::text) return to_index(column.texts[row]);
+        if (is_text_like(column.type)) return to_index(column.texts[row]);
         if (column.type != ColumnType::real) return static_cast<std::uint64_t>(column.integers[row]);
         const double value = column.reals[row] == 0 ? 0.0 : column.reals[row];  // -0 and 0 are one key
         std::uint64_t word;
@@ -330,7 +346,7 @@ class Table {
             }
             return {};
         }
-        if (column.type == ColumnType::text) return {};
+        if (is_text_like(column.type)) return {};
         if (column.type == ColumnType::integer && aggregate_type(each) == ColumnType::integer) {
             return integer_aggregate(column, each.function, members);
         }
@@ -369,7 +385,8 @@ class Table {
             if (!result) {
                 result = value;
             } else if (function == Aggregate::sum) {
-                *result += value;
+                *result = static_cast<std::int64_t>(static_cast<std::uint64_t>(*result) +
+                                                    static_cast<std::uint64_t>(value));  // wraps
             } else {
                 result = function == Aggregate::min ? std::min(*result, value) : std::max(*result, value);
             }
@@ -408,7 +425,7 @@ class Table {
 
     int compare_values(const Column& column, std::uint32_t a, std::uint32_t b) const {
         const auto three_way = [](const auto& x, const auto& y) { return x < y ? -1 : y < x ? 1 : 0; };
-        if (column.type == ColumnType::text) return three_way(pool_[column.texts[a]], pool_[column.texts[b]]);
+        if (is_text_like(column.type)) return three_way(pool_[column.texts[a]], pool_[column.texts[b]]);
         if (column.type == ColumnType::real) return three_way(column.reals[a], column.reals[b]);
         return three_way(column.integers[a], column.integers[b]);
     }

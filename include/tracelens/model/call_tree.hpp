@@ -101,6 +101,22 @@ class CallTree {
         return no_node;
     }
 
+    /// Visits every node below the roots, parents first, children in their order.
+    template <class Visit>
+    void for_each_preorder(Visit visit) const {
+        std::vector<NodeId> pending(roots_.rbegin(), roots_.rend());
+        std::vector<NodeId> children;
+        while (!pending.empty()) {
+            const NodeId node = pending.back();
+            pending.pop_back();
+            visit(node);
+            children.clear();
+            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at])
+                children.push_back(at);
+            pending.insert(pending.end(), children.rbegin(), children.rend());
+        }
+    }
+
     // --- overlay nodes; call `refresh` after a batch of changes ---
 
     bool is_overlay(NodeId node) const noexcept { return node >= trace_->size(); }
@@ -255,22 +271,6 @@ class CallTree {
             if (kind(node) == EventKind::cpu_op && !under_op[node]) cpu_roots_.push_back(node);
         });
         std::sort(cpu_roots_.begin(), cpu_roots_.end());
-    }
-
-    /// Visits every node below the roots, parents first, children in their order.
-    template <class Visit>
-    void for_each_preorder(Visit visit) const {
-        std::vector<NodeId> pending(roots_.rbegin(), roots_.rend());
-        std::vector<NodeId> children;
-        while (!pending.empty()) {
-            const NodeId node = pending.back();
-            pending.pop_back();
-            visit(node);
-            children.clear();
-            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at])
-                children.push_back(at);
-            pending.insert(pending.end(), children.rbegin(), children.rend());
-        }
     }
 
     void aggregate() {

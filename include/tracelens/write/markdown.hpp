@@ -9,6 +9,7 @@
 
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/table.hpp>
+#include <tracelens/core/text.hpp>
 
 namespace tracelens {
 
@@ -25,20 +26,6 @@ inline std::string markdown_cell(std::string_view text) {
         else
             out += c;
     }
-    return out;
-}
-
-/// `text` cut to `most` characters (code points), with "..." when something is missing.
-inline std::string shortened(std::string_view text, std::size_t most) {
-    std::size_t at = 0;
-    std::size_t characters = 0;
-    for (; at < text.size(); ++at) {
-        if ((static_cast<unsigned char>(text[at]) & 0xc0) == 0x80) continue;  // inside a character
-        if (characters == most) break;
-        ++characters;
-    }
-    std::string out(text.substr(0, at));
-    if (at < text.size()) out += "...";
     return out;
 }
 
