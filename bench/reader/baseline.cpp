@@ -69,8 +69,7 @@ void visit(ondemand::object event, BaselineTotals& totals) {
                     totals.args_bytes += raw.size();
                 }
                 break;
-            default:
-                break;
+            default: break;
         }
     }
 }

@@ -21,19 +21,13 @@ constexpr std::int32_t call_duration(Api api) {
     switch (api) {
         case Api::query_properties:
         case Api::query_capture:
-        case Api::set_attribute:
-            return 280;
+        case Api::set_attribute: return 280;
         case Api::record_event:
-        case Api::wait_event:
-            return 1100;
-        case Api::copy_blocking:
-            return 14000;
-        case Api::launch_attention:
-            return 5600;
-        case Api::launch_collective:
-            return 9800;
-        default:
-            return 4300;
+        case Api::wait_event: return 1100;
+        case Api::copy_blocking: return 14000;
+        case Api::launch_attention: return 5600;
+        case Api::launch_collective: return 9800;
+        default: return 4300;
     }
 }
 

@@ -6,42 +6,30 @@ namespace tracelens::synth {
 
 std::string_view c10_name(Dtype dtype) {
     switch (dtype) {
-        case Dtype::bf16:
-            return "c10::BFloat16";
-        case Dtype::f32:
-            return "float";
-        case Dtype::i64:
-            return "long int";
-        case Dtype::boolean:
-            return "bool";
+        case Dtype::bf16: return "c10::BFloat16";
+        case Dtype::f32: return "float";
+        case Dtype::i64: return "long int";
+        case Dtype::boolean: return "bool";
     }
     return "";
 }
 
 std::string_view collective_name(Dtype dtype) {
     switch (dtype) {
-        case Dtype::bf16:
-            return "BFloat16";
-        case Dtype::f32:
-            return "Float";
-        case Dtype::i64:
-            return "Long";
-        case Dtype::boolean:
-            return "Bool";
+        case Dtype::bf16: return "BFloat16";
+        case Dtype::f32: return "Float";
+        case Dtype::i64: return "Long";
+        case Dtype::boolean: return "Bool";
     }
     return "";
 }
 
 std::int64_t size_of(Dtype dtype) {
     switch (dtype) {
-        case Dtype::bf16:
-            return 2;
-        case Dtype::f32:
-            return 4;
-        case Dtype::i64:
-            return 8;
-        case Dtype::boolean:
-            return 1;
+        case Dtype::bf16: return 2;
+        case Dtype::f32: return 4;
+        case Dtype::i64: return 8;
+        case Dtype::boolean: return 1;
     }
     return 0;
 }

@@ -77,18 +77,10 @@ void Timeline::run(const Program& program, std::vector<Record>& records) {
         now_ += vary(action.before_ns);
         switch (action.kind) {
             case Kind::open_frame:
-            case Kind::open_op:
-                open(action, records);
-                break;
-            case Kind::close:
-                close(records);
-                break;
-            case Kind::call:
-                call(action, records);
-                break;
-            case Kind::switch_thread:
-                thread_ = action.lane;
-                break;
+            case Kind::open_op: open(action, records); break;
+            case Kind::close: close(records); break;
+            case Kind::call: call(action, records); break;
+            case Kind::switch_thread: thread_ = action.lane; break;
             case Kind::leaf_frame: {
                 const std::int64_t duration = vary(action.inside_ns);
                 const auto& parents = thread().python_ids;

@@ -50,12 +50,8 @@ void TraceWriter::begin() {
 
 void TraceWriter::write(Section section, const std::vector<Record>& records) {
     switch (section) {
-        case Section::autograd_ops:
-            write_ops(records, autograd_thread);
-            break;
-        case Section::main_ops:
-            write_ops(records, main_thread);
-            break;
+        case Section::autograd_ops: write_ops(records, autograd_thread); break;
+        case Section::main_ops: write_ops(records, main_thread); break;
         case Section::memory:
             if (!options_.memory_events) break;
             for (const Record& record : records)
@@ -194,29 +190,22 @@ void TraceWriter::emit(const Template& text, const Record& record, Count kind) {
 
 char* TraceWriter::put(Slot slot, const Record& record, char* out) {
     switch (slot) {
-        case Slot::none:
-            return out;
+        case Slot::none: return out;
         case Slot::thread: {
             const std::string& text = thread_texts_[record.lane];
             std::memcpy(out, text.data(), text.size());
             return out + text.size();
         }
-        case Slot::start:
-            return put_microseconds(out, record.start);
-        case Slot::duration:
-            return put_microseconds(out, record.duration);
-        case Slot::event_index:
-            return put_integer(out, event_index_++);
-        case Slot::first_id:
-            return put_integer(out, record.first);
-        case Slot::second_id:
-            return put_integer(out, record.second);
+        case Slot::start: return put_microseconds(out, record.start);
+        case Slot::duration: return put_microseconds(out, record.duration);
+        case Slot::event_index: return put_integer(out, event_index_++);
+        case Slot::first_id: return put_integer(out, record.first);
+        case Slot::second_id: return put_integer(out, record.second);
         case Slot::second_id_or_null:
             if (record.second >= 0) return put_integer(out, record.second);
             std::memcpy(out, "null", 4);
             return out + 4;
-        case Slot::duration_value:
-            return put_integer(out, record.duration);
+        case Slot::duration_value: return put_integer(out, record.duration);
         case Slot::bandwidth: {
             const double rate = static_cast<double>(catalogue_.works()[record.what].bytes) /
                                 static_cast<double>(record.duration);

@@ -15,10 +15,8 @@ std::size_t entry_depth(const Options& options) {
 
 std::unique_ptr<Workload> make_workload(const Options& options, Catalogue& catalogue, const Device& device) {
     switch (options.workload) {
-        case WorkloadKind::training:
-            return make_training(options, catalogue, device);
-        case WorkloadKind::inference:
-            return make_inference(options, catalogue, device);
+        case WorkloadKind::training: return make_training(options, catalogue, device);
+        case WorkloadKind::inference: return make_inference(options, catalogue, device);
     }
     return nullptr;
 }

@@ -35,15 +35,9 @@ inline std::optional<GpuTimeline> gpu_timeline(const Trace& trace, std::span<con
         const Interval when{trace.start[event], trace.end[event]};
         append_merged(all, when);
         switch (classes[event]) {
-            case GpuClass::communication:
-                append_merged(communication, when);
-                break;
-            case GpuClass::memcpy:
-                append_merged(memcpy, when);
-                break;
-            default:
-                append_merged(computation, when);
-                break;
+            case GpuClass::communication: append_merged(communication, when); break;
+            case GpuClass::memcpy: append_merged(memcpy, when); break;
+            default: append_merged(computation, when); break;
         }
     }
     GpuTimeline result;

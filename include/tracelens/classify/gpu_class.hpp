@@ -76,8 +76,7 @@ constexpr bool is_legacy_fill_name(std::string_view name) noexcept {
 constexpr GpuClass gpu_class(EventKind kind, std::string_view name,
                              ClassRules rules = ClassRules::full) noexcept {
     switch (kind) {
-        case EventKind::gpu_memcpy:
-            return GpuClass::memcpy;
+        case EventKind::gpu_memcpy: return GpuClass::memcpy;
         case EventKind::gpu_memset:
             return is_communication_name(name, rules) ? GpuClass::communication : GpuClass::memset;
         case EventKind::kernel:
@@ -85,8 +84,7 @@ constexpr GpuClass gpu_class(EventKind kind, std::string_view name,
             if (is_legacy_fill_name(name))
                 return rules == ClassRules::full ? GpuClass::memset : GpuClass::computation;
             return is_communication_name(name, rules) ? GpuClass::communication : GpuClass::computation;
-        default:
-            return GpuClass::none;
+        default: return GpuClass::none;
     }
 }
 
@@ -112,16 +110,11 @@ inline std::vector<GpuClass> classify_gpu_events(const Trace& trace, ClassRules 
 
 constexpr const char* to_string(GpuClass gpu_class) noexcept {
     switch (gpu_class) {
-        case GpuClass::computation:
-            return "computation";
-        case GpuClass::communication:
-            return "communication";
-        case GpuClass::memcpy:
-            return "memcpy";
-        case GpuClass::memset:
-            return "memset";
-        case GpuClass::none:
-            return "none";
+        case GpuClass::computation: return "computation";
+        case GpuClass::communication: return "communication";
+        case GpuClass::memcpy: return "memcpy";
+        case GpuClass::memset: return "memset";
+        case GpuClass::none: return "none";
     }
     return "none";
 }

@@ -79,14 +79,10 @@ inline constexpr std::array kernel_families = {
 /// The family of a kernel; classes other than computation are families of their own.
 constexpr std::string_view kernel_family(std::string_view name, GpuClass gpu_class) noexcept {
     switch (gpu_class) {
-        case GpuClass::communication:
-            return "Communication";
-        case GpuClass::memcpy:
-            return "Memory copy";
-        case GpuClass::memset:
-            return "Memory fill";
-        default:
-            break;
+        case GpuClass::communication: return "Communication";
+        case GpuClass::memcpy: return "Memory copy";
+        case GpuClass::memset: return "Memory fill";
+        default: break;
     }
     for (const KernelFamily& family : kernel_families) {
         if (detail::contains_ignoring_case(name, family.word)) return family.label;

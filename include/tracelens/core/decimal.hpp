@@ -94,7 +94,8 @@ constexpr ScaledDecimal parse_scaled(std::string_view token, int scale_digits) n
     }
     constexpr std::size_t digits_that_fit = 18;
     const std::size_t padding = static_cast<std::size_t>(scale_digits) - number.fraction.size();
-    const bool simple = number.exponent == 0 && static_cast<std::size_t>(scale_digits) >= number.fraction.size() &&
+    const bool simple = number.exponent == 0 &&
+                        static_cast<std::size_t>(scale_digits) >= number.fraction.size() &&
                         number.whole.size() + static_cast<std::size_t>(scale_digits) <= digits_that_fit;
     if (simple) {  // nearly every time in a trace
         std::int64_t sum = 0;

@@ -23,16 +23,11 @@ enum class Verdict : std::uint8_t {
 
 constexpr const char* to_string(Verdict verdict) noexcept {
     switch (verdict) {
-        case Verdict::ok:
-            return "ok";
-        case Verdict::note:
-            return "note";
-        case Verdict::degraded:
-            return "degraded";
-        case Verdict::fallback:
-            return "fallback";
-        case Verdict::error:
-            return "error";
+        case Verdict::ok: return "ok";
+        case Verdict::note: return "note";
+        case Verdict::degraded: return "degraded";
+        case Verdict::fallback: return "fallback";
+        case Verdict::error: return "error";
     }
     return "error";
 }

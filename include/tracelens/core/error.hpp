@@ -26,20 +26,13 @@ enum class ErrorCode : std::uint8_t {
 /// The code as printed in `[DIAG:area:CODE]` lines.
 constexpr const char* to_string(ErrorCode code) noexcept {
     switch (code) {
-        case ErrorCode::file_missing:
-            return "TRACE_MISSING";
-        case ErrorCode::file_unreadable:
-            return "FILE_UNREADABLE";
-        case ErrorCode::file_unwritable:
-            return "FILE_UNWRITABLE";
-        case ErrorCode::not_a_trace:
-            return "NOT_A_TRACE";
-        case ErrorCode::unsupported:
-            return "UNSUPPORTED_FORMAT";
-        case ErrorCode::limit_exceeded:
-            return "LIMIT_EXCEEDED";
-        case ErrorCode::invalid_argument:
-            return "INVALID_ARGUMENT";
+        case ErrorCode::file_missing: return "TRACE_MISSING";
+        case ErrorCode::file_unreadable: return "FILE_UNREADABLE";
+        case ErrorCode::file_unwritable: return "FILE_UNWRITABLE";
+        case ErrorCode::not_a_trace: return "NOT_A_TRACE";
+        case ErrorCode::unsupported: return "UNSUPPORTED_FORMAT";
+        case ErrorCode::limit_exceeded: return "LIMIT_EXCEEDED";
+        case ErrorCode::invalid_argument: return "INVALID_ARGUMENT";
     }
     return "UNKNOWN";
 }

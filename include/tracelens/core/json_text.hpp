@@ -124,32 +124,15 @@ inline unsigned decode_json_string(std::string_view raw, std::string& out) {
         const char escape = at + 1 < raw.size() ? raw[at + 1] : '\0';
         char plain = '\0';
         switch (escape) {
-            case '"':
-                plain = '"';
-                break;
-            case '\\':
-                plain = '\\';
-                break;
-            case '/':
-                plain = '/';
-                break;
-            case 'b':
-                plain = '\b';
-                break;
-            case 'f':
-                plain = '\f';
-                break;
-            case 'n':
-                plain = '\n';
-                break;
-            case 'r':
-                plain = '\r';
-                break;
-            case 't':
-                plain = '\t';
-                break;
-            default:
-                break;
+            case '"': plain = '"'; break;
+            case '\\': plain = '\\'; break;
+            case '/': plain = '/'; break;
+            case 'b': plain = '\b'; break;
+            case 'f': plain = '\f'; break;
+            case 'n': plain = '\n'; break;
+            case 'r': plain = '\r'; break;
+            case 't': plain = '\t'; break;
+            default: break;
         }
         if (plain != '\0') {
             out += plain;

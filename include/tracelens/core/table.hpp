@@ -159,16 +159,12 @@ class Table {
         const Column& column = columns_[column_index];
         if (column.missing[row] != 0) return {};
         switch (column.type) {
-            case ColumnType::integer:
-                return column.integers[row];
-            case ColumnType::boolean:
-                return column.integers[row] != 0;
-            case ColumnType::real:
-                return column.reals[row];
+            case ColumnType::integer: return column.integers[row];
+            case ColumnType::boolean: return column.integers[row] != 0;
+            case ColumnType::real: return column.reals[row];
             case ColumnType::text:
             case ColumnType::nested:
-            case ColumnType::nested_tuple:
-                return pool_[column.texts[row]];
+            case ColumnType::nested_tuple: return pool_[column.texts[row]];
         }
         return {};
     }
@@ -322,16 +318,12 @@ class Table {
         const std::optional<std::size_t> source = find_column(each.source);
         const ColumnType type = source ? columns_[*source].type : ColumnType::real;
         switch (each.function) {
-            case Aggregate::count:
-                return ColumnType::integer;
-            case Aggregate::first:
-                return type;
+            case Aggregate::count: return ColumnType::integer;
+            case Aggregate::first: return type;
             case Aggregate::sum:
             case Aggregate::min:
-            case Aggregate::max:
-                return type == ColumnType::integer ? ColumnType::integer : ColumnType::real;
-            default:
-                return ColumnType::real;
+            case Aggregate::max: return type == ColumnType::integer ? ColumnType::integer : ColumnType::real;
+            default: return ColumnType::real;
         }
     }
 
@@ -357,22 +349,14 @@ class Table {
         }
         if (values.empty() && each.function != Aggregate::sum) return {};
         switch (each.function) {
-            case Aggregate::sum:
-                return sum(values);
-            case Aggregate::mean:
-                return mean(values);
-            case Aggregate::median:
-                return median_in_place(values);
-            case Aggregate::std_sample:
-                return standard_deviation(values, Ddof::sample);
-            case Aggregate::std_population:
-                return standard_deviation(values, Ddof::population);
-            case Aggregate::min:
-                return *std::min_element(values.begin(), values.end());
-            case Aggregate::max:
-                return *std::max_element(values.begin(), values.end());
-            default:
-                return {};
+            case Aggregate::sum: return sum(values);
+            case Aggregate::mean: return mean(values);
+            case Aggregate::median: return median_in_place(values);
+            case Aggregate::std_sample: return standard_deviation(values, Ddof::sample);
+            case Aggregate::std_population: return standard_deviation(values, Ddof::population);
+            case Aggregate::min: return *std::min_element(values.begin(), values.end());
+            case Aggregate::max: return *std::max_element(values.begin(), values.end());
+            default: return {};
         }
     }
 

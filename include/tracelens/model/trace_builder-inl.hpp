@@ -421,17 +421,10 @@ class TraceAssembler {
             const std::uint32_t row = builder.fields_[local(order_[i], b)];
             std::size_t moved = 0;
             switch (field_family(trace_.kind[i])) {
-                case FieldFamily::op:
-                    moved = append(trace_.ops, builder.ops_[row]);
-                    break;
-                case FieldFamily::frame:
-                    moved = append(trace_.frames, builder.frames_[row]);
-                    break;
-                case FieldFamily::launch:
-                    moved = append(trace_.launches, builder.launches_[row]);
-                    break;
-                case FieldFamily::none:
-                    break;
+                case FieldFamily::op: moved = append(trace_.ops, builder.ops_[row]); break;
+                case FieldFamily::frame: moved = append(trace_.frames, builder.frames_[row]); break;
+                case FieldFamily::launch: moved = append(trace_.launches, builder.launches_[row]); break;
+                case FieldFamily::none: break;
             }
             trace_.fields[i] = static_cast<std::uint32_t>(moved);
         }

@@ -78,17 +78,10 @@ class TraceBuilder {
         args_.push_back(event.args);
         std::size_t row = 0;
         switch (field_family(event.kind)) {
-            case FieldFamily::op:
-                row = append(ops_, event.op);
-                break;
-            case FieldFamily::frame:
-                row = append(frames_, event.frame);
-                break;
-            case FieldFamily::launch:
-                row = append(launches_, event.launch);
-                break;
-            case FieldFamily::none:
-                break;
+            case FieldFamily::op: row = append(ops_, event.op); break;
+            case FieldFamily::frame: row = append(frames_, event.frame); break;
+            case FieldFamily::launch: row = append(launches_, event.launch); break;
+            case FieldFamily::none: break;
         }
         fields_.push_back(static_cast<std::uint32_t>(row));
     }

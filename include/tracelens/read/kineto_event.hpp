@@ -99,8 +99,7 @@ class KinetoEvent {
             case 4:
                 if (key == "name") name_ = raw;
                 break;
-            default:
-                break;
+            default: break;
         }
     }
 
@@ -115,52 +114,30 @@ class KinetoEvent {
         const std::string_view phase = detail::unquoted(phase_);
         const char code = phase.size() == 1 ? phase[0] : '\0';
         switch (code) {
-            case 'X':
-                finish_complete();
-                break;
+            case 'X': finish_complete(); break;
             case 'B':
-            case 'E':
-                finish_span(code);
-                break;
+            case 'E': finish_span(code); break;
             case 's':
             case 't':
-            case 'f':
-                finish_flow(code);
-                break;
+            case 'f': finish_flow(code); break;
             case 'i':
             case 'I':
-            case 'R':
-                finish_instant(code);
-                break;
-            case 'M':
-                finish_metadata();
-                break;
-            case 'C':
-                finish_other(code, &TraceBuilder::add_counter);
-                break;
-            case 'P':
-                finish_other(code, &TraceBuilder::add_sample);
-                break;
+            case 'R': finish_instant(code); break;
+            case 'M': finish_metadata(); break;
+            case 'C': finish_other(code, &TraceBuilder::add_counter); break;
+            case 'P': finish_other(code, &TraceBuilder::add_sample); break;
             case 'N':
             case 'O':
-            case 'D':
-                finish_other(code, &TraceBuilder::add_object);
-                break;
+            case 'D': finish_other(code, &TraceBuilder::add_object); break;
             case 'b':
             case 'n':
             case 'e':
             case 'S':
             case 'T':
             case 'p':
-            case 'F':
-                finish_other(code, &TraceBuilder::add_async);
-                break;
-            case '\0':
-                tally.add(Defect::not_an_event, offset_, "no phase");
-                break;
-            default:
-                tally.add(Defect::unknown_phase, offset_, phase);
-                break;
+            case 'F': finish_other(code, &TraceBuilder::add_async); break;
+            case '\0': tally.add(Defect::not_an_event, offset_, "no phase"); break;
+            default: tally.add(Defect::unknown_phase, offset_, phase); break;
         }
         tally.add_flaws(flaws_, offset_, name_);
     }
@@ -222,15 +199,12 @@ class KinetoEvent {
     bool read_duration(TimeWord& duration) {
         const std::string_view name = detail::unquoted(name_);
         switch (read_time(duration_, duration)) {
-            case TimeStatus::ok:
-                break;
+            case TimeStatus::ok: break;
             case TimeStatus::missing:
                 tally.add(Defect::bad_duration, offset_, name);
                 duration = time_from_ns(builder_.timestamps(), 0);
                 return true;
-            case TimeStatus::not_finite:
-                tally.add(Defect::not_finite_time, offset_, name);
-                return false;
+            case TimeStatus::not_finite: tally.add(Defect::not_finite_time, offset_, name); return false;
             case TimeStatus::out_of_range:
                 tally.add(is_wrapped(duration_) ? Defect::wrapped_duration : Defect::time_overflow, offset_,
                           name);
@@ -310,29 +284,14 @@ class KinetoEvent {
         event.time = time;
         for (const auto& [key, raw] : args_) {
             switch (detail::arg_slot(key)) {
-                case detail::ArgSlot::bytes:
-                    event.bytes = integer(raw);
-                    break;
-                case detail::ArgSlot::address:
-                    event.address = integer(raw);
-                    break;
-                case detail::ArgSlot::total_allocated:
-                    event.total_allocated = integer(raw);
-                    break;
-                case detail::ArgSlot::total_reserved:
-                    event.total_reserved = integer(raw);
-                    break;
-                case detail::ArgSlot::device_id:
-                    event.device = small_integer(raw);
-                    break;
-                case detail::ArgSlot::device_type:
-                    event.device_type = small_integer(raw);
-                    break;
-                case detail::ArgSlot::rank:
-                    rank_ = integer(raw);
-                    break;
-                default:
-                    break;
+                case detail::ArgSlot::bytes: event.bytes = integer(raw); break;
+                case detail::ArgSlot::address: event.address = integer(raw); break;
+                case detail::ArgSlot::total_allocated: event.total_allocated = integer(raw); break;
+                case detail::ArgSlot::total_reserved: event.total_reserved = integer(raw); break;
+                case detail::ArgSlot::device_id: event.device = small_integer(raw); break;
+                case detail::ArgSlot::device_type: event.device_type = small_integer(raw); break;
+                case detail::ArgSlot::rank: rank_ = integer(raw); break;
+                default: break;
             }
         }
         event.track = track(false);
@@ -389,33 +348,15 @@ class KinetoEvent {
                 case ArgSlot::external_id:
                     event.op.external_id = event.launch.external_id = integer(raw);
                     break;
-                case ArgSlot::record_function_id:
-                    event.op.record_function_id = integer(raw);
-                    break;
-                case ArgSlot::sequence_number:
-                    event.op.sequence_number = integer(raw);
-                    break;
-                case ArgSlot::forward_thread:
-                    event.op.forward_thread = small_integer(raw);
-                    break;
-                case ArgSlot::ev_idx:
-                    event.op.ev_idx = event.frame.ev_idx = small_integer(raw);
-                    break;
-                case ArgSlot::python_id:
-                    event.frame.python_id = small_integer(raw);
-                    break;
-                case ArgSlot::parent_id:
-                    event.frame.parent_id = small_integer(raw);
-                    break;
-                case ArgSlot::module_id:
-                    event.frame.module_id = small_integer(raw);
-                    break;
-                case ArgSlot::correlation:
-                    event.launch.correlation = integer(raw);
-                    break;
-                case ArgSlot::rank:
-                    rank_ = integer(raw);
-                    break;
+                case ArgSlot::record_function_id: event.op.record_function_id = integer(raw); break;
+                case ArgSlot::sequence_number: event.op.sequence_number = integer(raw); break;
+                case ArgSlot::forward_thread: event.op.forward_thread = small_integer(raw); break;
+                case ArgSlot::ev_idx: event.op.ev_idx = event.frame.ev_idx = small_integer(raw); break;
+                case ArgSlot::python_id: event.frame.python_id = small_integer(raw); break;
+                case ArgSlot::parent_id: event.frame.parent_id = small_integer(raw); break;
+                case ArgSlot::module_id: event.frame.module_id = small_integer(raw); break;
+                case ArgSlot::correlation: event.launch.correlation = integer(raw); break;
+                case ArgSlot::rank: rank_ = integer(raw); break;
                 case ArgSlot::device:
                     device_ = integer(raw);
                     if (!on_device) add_to_signature(key, raw);
@@ -424,9 +365,7 @@ class KinetoEvent {
                     stream_ = integer(raw);
                     if (!on_device) add_to_signature(key, raw);
                     break;
-                default:
-                    add_to_signature(key, raw);
-                    break;
+                default: add_to_signature(key, raw); break;
             }
         }
         event.args = signature();

@@ -28,12 +28,9 @@ std::string value_at(std::string_view text) {
     JsonScanner scanner(text);
     std::string_view raw;
     switch (scanner.value(raw)) {
-        case Outcome::ok:
-            return std::string(raw);
-        case Outcome::incomplete:
-            return "incomplete";
-        case Outcome::malformed:
-            break;
+        case Outcome::ok: return std::string(raw);
+        case Outcome::incomplete: return "incomplete";
+        case Outcome::malformed: break;
     }
     return "malformed";
 }
