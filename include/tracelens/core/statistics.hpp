@@ -23,10 +23,44 @@ inline double sum(std::span<const double> values) {
     return total;
 }
 
-/// Arithmetic mean; NaN for no value.
+/// Sum from left to right with Kahan's compensation, as pandas sums groups.
+inline double compensated_sum(std::span<const double> values) {
+    double total = 0;
+    double lost = 0;
+    for (const double value : values) {
+        const double corrected = value - lost;
+        const double next = total + corrected;
+        lost = (next - total) - corrected;
+        total = next;
+    }
+    return total;
+}
+
+/// Sum by halves, with eight running sums at the leaves, as NumPy sums arrays. O(n).
+inline double pairwise_sum(std::span<const double> values) {
+    constexpr std::size_t lanes = 8;
+    constexpr std::size_t leaf = 128;
+    const std::size_t n = values.size();
+    if (n < lanes) return sum(values);
+    if (n > leaf) {
+        const std::size_t half = n / 2 - n / 2 % lanes;
+        return pairwise_sum(values.first(half)) + pairwise_sum(values.subspan(half));
+    }
+    double r[lanes];
+    std::copy_n(values.begin(), lanes, r);
+    std::size_t at = lanes;
+    for (; at + lanes <= n; at += lanes) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) r[lane] += values[at + lane];
+    }
+    double total = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    for (; at < n; ++at) total += values[at];
+    return total;
+}
+
+/// Arithmetic mean of the pairwise sum; NaN for no value.
 inline double mean(std::span<const double> values) {
     if (values.empty()) return std::numeric_limits<double>::quiet_NaN();
-    return sum(values) / static_cast<double>(values.size());
+    return pairwise_sum(values) / static_cast<double>(values.size());
 }
 
 /// Standard deviation in two passes; NaN when n - ddof is not positive.

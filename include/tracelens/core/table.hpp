@@ -17,6 +17,7 @@
 #include <vector>
 
 #include <tracelens/core/hash.hpp>
+#include <tracelens/core/reference_sort.hpp>
 #include <tracelens/core/statistics.hpp>
 #include <tracelens/core/string_pool.hpp>
 
@@ -138,6 +139,21 @@ class Table {
         columns_.back().type = type;
     }
 
+    /// Adds a column with one cell a row. Precondition: `cells` has `row_count()` elements.
+    void add_filled_column(std::string_view name, ColumnType type, std::span<const Cell> cells) {
+        columns_.emplace_back();
+        columns_.back().name = name;
+        columns_.back().type = type;
+        for (const Cell& cell : cells) append_cell(columns_.size() - 1, cell);
+    }
+
+    /// Multiplies a real column.
+    void scale_column(std::string_view name, double factor) {
+        const std::optional<std::size_t> index = find_column(name);
+        if (!index) return;
+        for (double& value : columns_[*index].reals) value *= factor;
+    }
+
     /// The position of a column by name.
     std::optional<std::size_t> find_column(std::string_view name) const noexcept {
         for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -231,6 +247,17 @@ class Table {
         std::stable_sort(order.begin(), order.end(),
                          [&](std::uint32_t a, std::uint32_t b) { return compare_rows(columns, a, b) < 0; });
         take_rows(order);
+    }
+
+    /// Sorts rows by one numeric column, largest first, as pandas does (spec 02, appendix B): beyond 16 rows,
+    /// rows with equal numbers may change places. Missing values come last. O(n log n) on report-sized
+    /// tables.
+    void reference_sort_descending(std::string_view name) {
+        const std::optional<std::size_t> index = find_column(name);
+        if (!index) return;
+        std::vector<double> keys;
+        for (std::size_t row = 0; row < row_count(); ++row) keys.push_back(number(*index, row));
+        take_rows(reference_descending_order(keys));
     }
 
     /// Keeps the first `k` rows of the stable order of `keys`. O(n log k).
@@ -349,8 +376,8 @@ class Table {
         }
         if (values.empty() && each.function != Aggregate::sum) return {};
         switch (each.function) {
-            case Aggregate::sum: return sum(values);
-            case Aggregate::mean: return mean(values);
+            case Aggregate::sum: return compensated_sum(values);
+            case Aggregate::mean: return compensated_sum(values) / static_cast<double>(values.size());
             case Aggregate::median: return median_in_place(values);
             case Aggregate::std_sample: return standard_deviation(values, Ddof::sample);
             case Aggregate::std_population: return standard_deviation(values, Ddof::population);

@@ -91,6 +91,11 @@ class CallTree {
     EventKind kind(NodeId node) const noexcept {
         return is_overlay(node) ? overlay(node).kind : trace_->kind[node];
     }
+    /// Where the node runs; an overlay node runs where its parent does.
+    TrackId track(NodeId node) const noexcept {
+        while (is_overlay(node) && parent_[node] != no_node) node = parent_[node];
+        return is_overlay(node) ? TrackId{} : trace_->track[node];
+    }
     std::string_view name_text(NodeId node) const noexcept { return trace_->strings[name(node)]; }
 
     /// The nearest op above a node, or `no_node`. O(depth).

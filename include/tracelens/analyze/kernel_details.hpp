@@ -1,0 +1,159 @@
+/// Kernel statistics cells: what the kernels of several launches of one op have in common, position by
+/// position. (Spec 02, section 9.)
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <tracelens/core/decimal.hpp>
+#include <tracelens/core/json_text.hpp>
+#include <tracelens/core/statistics.hpp>
+#include <tracelens/core/text.hpp>
+#include <tracelens/model/trace.hpp>
+
+namespace tracelens {
+
+/// How launches are brought together in one cell.
+enum class DetailRule : std::uint8_t {
+    by_sequence,  ///< launches with the most frequent sequence of kernel names; in order of execution
+    positional,   ///< as the reference: launches with as many kernels as the first; by total time, ascending
+};
+
+/// One position of a kernel sequence. Times in microseconds, as recorded.
+struct KernelDetail {
+    StringId name = StringId::empty;
+    std::int64_t stream = no_number;
+    std::vector<double> durations;
+    double total() const noexcept { return pairwise_sum(durations); }
+};
+
+struct KernelDetails {
+    std::vector<KernelDetail> positions;
+    std::uint64_t skipped = 0;  ///< launches that are not in the cell
+};
+
+/// Brings the kernel lists of several launches together. O(kernels log kernels).
+inline KernelDetails kernel_details(const Trace& trace, std::span<const std::span<const EventId>> launches,
+                                    DetailRule rule) {
+    KernelDetails result;
+    const auto same_names = [&](std::span<const EventId> a, std::span<const EventId> b) {
+        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                          [&](EventId x, EventId y) { return trace.name[x] == trace.name[y]; });
+    };
+    std::span<const EventId> model;
+    if (rule == DetailRule::positional) {
+        for (const auto& launch : launches) {
+            if (launch.empty()) continue;
+            model = launch;
+            break;
+        }
+    } else {
+        std::size_t most = 0;
+        std::vector<std::pair<std::span<const EventId>, std::size_t>> kinds;
+        for (const auto& launch : launches) {
+            if (launch.empty()) continue;
+            auto known = std::find_if(kinds.begin(), kinds.end(),
+                                      [&](const auto& kind) { return same_names(kind.first, launch); });
+            if (known == kinds.end()) known = kinds.insert(kinds.end(), {launch, 0});
+            ++known->second;
+        }
+        for (const auto& [launch, count] : kinds) {
+            if (count <= most) continue;
+            most = count;
+            model = launch;
+        }
+    }
+    for (const EventId kernel : model)
+        result.positions.push_back({trace.name[kernel], trace.track_of(kernel).stream, {}});
+    for (const auto& launch : launches) {
+        const bool fits =
+            rule == DetailRule::positional ? launch.size() == model.size() : same_names(launch, model);
+        if (!fits) {
+            ++result.skipped;
+            continue;
+        }
+        for (std::size_t i = 0; i < launch.size(); ++i)
+            result.positions[i].durations.push_back(trace.recorded_us(launch[i]));
+    }
+    if (rule == DetailRule::positional) {
+        std::stable_sort(result.positions.begin(), result.positions.end(),
+                         [&](const KernelDetail& a, const KernelDetail& b) {
+                             const double a_total = a.total();
+                             const double b_total = b.total();
+                             return a_total != b_total ? a_total < b_total
+                                                       : trace.text(a.name) < trace.text(b.name);
+                         });
+    }
+    return result;
+}
+
+namespace detail {
+
+inline void append_number_member(std::string& out, std::string_view key, double value) {
+    out += ",\"";
+    out += key;
+    out += "\":";
+    append_double(out, value);
+}
+
+inline void append_stream_member(std::string& out, std::int64_t stream) {
+    out += ",\"stream\":";
+    if (stream == no_number)
+        out += "null";
+    else
+        append_integer(out, stream);
+}
+
+}  // namespace detail
+
+/// The cell as JSON: a list of {name, stream, count, total_duration_us, mean, median, std_dev (population),
+/// min, max}.
+inline std::string to_json(const Trace& trace, const KernelDetails& details) {
+    std::string out = "[";
+    for (const KernelDetail& each : details.positions) {
+        if (out.size() > 1) out += ',';
+        out += "{\"name\":";
+        append_json_string(out, trace.text(each.name));
+        detail::append_stream_member(out, each.stream);
+        out += ",\"count\":";
+        append_integer(out, static_cast<std::int64_t>(each.durations.size()));
+        detail::append_number_member(out, "total_duration_us", each.total());
+        if (!each.durations.empty()) {
+            detail::append_number_member(out, "mean_duration_us", mean(each.durations));
+            detail::append_number_member(out, "median_duration_us", median(each.durations));
+            detail::append_number_member(out, "std_dev_duration_us",
+                                         standard_deviation(each.durations, Ddof::population));
+            const auto [low, high] = std::minmax_element(each.durations.begin(), each.durations.end());
+            detail::append_number_member(out, "min_duration_us", *low);
+            detail::append_number_member(out, "max_duration_us", *high);
+        }
+        out += '}';
+    }
+    return out + "]";
+}
+
+/// The short form of the cell: {name cut to 64 characters, stream, mean_duration_us to 2 decimals}. Empty for
+/// no kernel.
+inline std::string to_short_json(const Trace& trace, const KernelDetails& details) {
+    constexpr std::size_t name_length = 64;
+    if (details.positions.empty()) return {};
+    std::string out = "[";
+    for (const KernelDetail& each : details.positions) {
+        if (out.size() > 1) out += ',';
+        out += "{\"name\":";
+        append_json_string(out, shortened(trace.text(each.name), name_length));
+        detail::append_stream_member(out, each.stream);
+        const double average = each.durations.empty() ? 0 : mean(each.durations);
+        detail::append_number_member(out, "mean_duration_us", std::nearbyint(average * 100) / 100);
+        out += '}';
+    }
+    return out + "]";
+}
+
+}  // namespace tracelens
