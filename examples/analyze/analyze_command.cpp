@@ -70,23 +70,24 @@ std::vector<OutputFile> output_files(const Session& session) {
 }  // namespace
 
 int run_analyze(const AnalyzeOptions& options) {
-    SessionOptions wanted{options.common, options.include_unlinked, {}};
+    SessionOptions wanted{options.common, options.include_unlinked, {}, false};
     if (options.micro_idle_us >= 0) wanted.micro_idle_us = options.micro_idle_us;
-    const Result<Session> session = open_session(wanted);
-    if (!session) return report_failure(session.failure());
+    const Result<std::unique_ptr<Session>> opened = open_session(wanted);
+    if (!opened) return report_failure(opened.failure());
+    const Session& session = **opened;
 
     for (const char* name : optional_files) std::remove((options.output + "/" + name).c_str());
-    for (const OutputFile& file : output_files(*session)) {
+    for (const OutputFile& file : output_files(session)) {
         const Result<Done> written = write_file(options.output + "/" + file.name, file.content);
         if (written) continue;
         fmt::print(stderr, "tracelens: {}\n", written.failure().message());
         return exit_internal;
     }
-    print_diagnostics(session->quality.diagnostics, false);
+    print_diagnostics(session.quality.diagnostics, false);
     if (options.common.quiet) return exit_ok;
-    if (session->timeline) {
-        const Trace& trace = session->trace;
-        const GpuTimeline& times = *session->timeline;
+    if (session.timeline) {
+        const Trace& trace = session.trace;
+        const GpuTimeline& times = *session.timeline;
         const auto share = [&](Ticks part) {
             return times.total == 0 ? 0 : 100 * static_cast<double>(part) / static_cast<double>(times.total);
         };

@@ -1,6 +1,9 @@
 #include "command_line.hpp"
 
-#include <cstdio>
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
 
 #include <CLI/CLI.hpp>
 
@@ -8,6 +11,7 @@
 
 #include "analyze_command.hpp"
 #include "info_command.hpp"
+#include "report_command.hpp"
 
 namespace driver {
 
@@ -17,11 +21,25 @@ constexpr const char* examples = R"(Examples:
   tracelens analyze rank0.json.gz -o report      a ranked report in report/analysis.md
   tracelens info rank0.json.gz                   what is in the trace, and its quality
   tracelens info rank0.json.gz --json            the same for scripts
+  tracelens report rank0.json.gz --csv tables    the tables behind it, as CSV
 
 Exit codes: 0 done, 1 internal fault, 2 wrong usage, 3 nothing to analyse.)";
 
+/// Long options may be written with underscores, as the reference writes them, or with hyphens.
+std::vector<std::string> with_hyphens(int argc, char** argv) {
+    std::vector<std::string> arguments(argv + 1, argv + argc);
+    for (std::string& each : arguments) {
+        if (each.substr(0, 2) != "--") continue;
+        const std::size_t end = std::min(each.find('='), each.size());
+        std::replace(each.begin(), each.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+    }
+    return arguments;
+}
+
 void add_common(CLI::App& command, CommonOptions& options) {
-    command.add_option("TRACE", options.trace_path, "Trace file of the PyTorch profiler, .json or .json.gz")
+    command
+        .add_option("TRACE,--profile-json-path", options.trace_path,
+                    "Trace file of the PyTorch profiler, .json or .json.gz")
         ->required();
     const std::map<std::string, Compat> compats = {{"none", Compat::none}, {"reference", Compat::reference}};
     command
@@ -40,6 +58,42 @@ void add_common(CLI::App& command, CommonOptions& options) {
         ->check(CLI::Range(1, 1024))
         ->option_text("N");
     command.add_flag("-q,--quiet", options.quiet, "No progress, no summary; problems are still reported");
+}
+
+void add_report_options(CLI::App& command, ReportOptions& options) {
+    command.add_option("--csv,--output-csvs-dir", options.csv_folder, "Folder for the tables")
+        ->required()
+        ->option_text("DIR");
+    command.add_flag("--include-unlinked-kernels", options.include_unlinked,
+                     "Count GPU work whose launch is not in the trace in the timeline");
+    command
+        .add_option("--micro-idle-thresh-us", options.micro_idle_us,
+                    "Split idle time into gaps shorter than this and others")
+        ->check(CLI::NonNegativeNumber)
+        ->option_text("US");
+    command.add_flag("--enable-kernel-summary,--kernel-summary", options.kernel_summary,
+                     "Add tables of kernels by op, name and stream, and of launch delays");
+    command.add_flag("--short-kernel-study", options.short_kernels, "Add the tables of short kernels");
+    command
+        .add_option("--short-kernel-threshold-us", options.short_threshold_us,
+                    "Kernels shorter than this are short")
+        ->check(CLI::PositiveNumber)
+        ->option_text("US (default: 10)");
+    command.add_option("--short-kernel-histogram-bins", options.short_bins, "Bins of the histogram")
+        ->check(CLI::Range(1, 1000000))
+        ->option_text("N (default: 100)");
+    command.add_option("--topk-short-kernels", options.short_top_k, "Rows of short_kernels_summary to keep")
+        ->option_text("N");
+    command.add_option("--topk-ops", options.ops_top_k, "Rows of ops_unique_args to keep")->option_text("N");
+    command.add_flag("--group-by-num-kernels", options.group_by_num_kernels,
+                     "Launches with different numbers of kernels are different rows");
+    command.add_flag("--include-overlap-info", options.overlap,
+                     "Add the table of what runs beside each op's kernels");
+    command.add_flag("--detect-recompute", options.recompute,
+                     "Tell activation recompute apart (needs Python frames)");
+    command.add_flag("--include-first-occurrence-time", options.first_occurrence,
+                     "Add when each row first occurs");
+    command.footer("Example: tracelens report rank0.json.gz --csv tables --enable-kernel-summary");
 }
 
 }  // namespace
@@ -63,21 +117,31 @@ int run_command_line(int argc, char** argv) {
     analyze_command
         ->add_option("-o,--output", analyze.output, "Folder for the report (default: tracelens_report)")
         ->option_text("DIR");
-    analyze_command->add_flag("--include_unlinked_kernels,--include-unlinked", analyze.include_unlinked,
+    analyze_command->add_flag("--include-unlinked-kernels,--include-unlinked", analyze.include_unlinked,
                               "Count GPU work whose launch is not in the trace");
     analyze_command
-        ->add_option("--micro_idle_thresh_us,--micro-idle-us", analyze.micro_idle_us,
+        ->add_option("--micro-idle-thresh-us,--micro-idle-us", analyze.micro_idle_us,
                      "Split idle time into gaps shorter than this and others")
         ->check(CLI::NonNegativeNumber)
         ->option_text("US");
     analyze_command->footer("Example: tracelens analyze rank0.json.gz -o report");
 
+    ReportOptions report;
+    CLI::App* const report_command =
+        app.add_subcommand("report", "Write the performance tables as CSV files");
+    add_common(*report_command, report.common);
+    add_report_options(*report_command, report);
+
     try {
-        app.parse(argc, argv);
+        std::vector<std::string> arguments = with_hyphens(argc, argv);
+        std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+        app.parse(std::move(arguments));
     } catch (const CLI::ParseError& error) {
         return app.exit(error) == 0 ? exit_ok : exit_usage;
     }
-    return info_command->parsed() ? run_info(info) : run_analyze(analyze);
+    if (info_command->parsed()) return run_info(info);
+    if (report_command->parsed()) return run_report(report);
+    return run_analyze(analyze);
 }
 
 }  // namespace driver

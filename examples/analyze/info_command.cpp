@@ -206,18 +206,19 @@ void print_text(const Session& session) {
 }  // namespace
 
 int run_info(const InfoOptions& options) {
-    Result<Session> session = open_session({options.common, false, {}});
-    if (!session) {
-        if (options.json) std::fputs(json_of(options.common.trace_path, session.failure()).c_str(), stdout);
-        return report_failure(session.failure());
+    const Result<std::unique_ptr<Session>> opened = open_session({options.common, false, {}, false});
+    if (!opened) {
+        if (options.json) std::fputs(json_of(options.common.trace_path, opened.failure()).c_str(), stdout);
+        return report_failure(opened.failure());
     }
+    const Session& session = **opened;
     if (options.json) {
-        std::fputs(json_of(*session).c_str(), stdout);
+        std::fputs(json_of(session).c_str(), stdout);
     } else {
-        print_text(*session);
+        print_text(session);
         std::fflush(stdout);
     }
-    print_diagnostics(session->quality.diagnostics, !options.common.quiet);
+    print_diagnostics(session.quality.diagnostics, !options.common.quiet);
     return exit_ok;
 }
 

@@ -23,7 +23,7 @@ std::vector<KernelTotals> only_kernels(const std::vector<KernelTotals>& totals) 
     return kernels;
 }
 
-Result<Session> open_session(const SessionOptions& options) {
+Result<std::unique_ptr<Session>> open_session(const SessionOptions& options) {
     const bool reference = options.common.compat == Compat::reference;
     ReadOptions reading;
     reading.timestamps = reference ? Timestamps::reference : options.common.timestamps;
@@ -33,12 +33,14 @@ Result<Session> open_session(const SessionOptions& options) {
     clear_progress_line(reading.progress);
     if (!read) return read.failure();
 
-    Session session;
+    auto owned = std::make_unique<Session>();
+    Session& session = *owned;
     session.trace = *std::move(read);
     const Trace& trace = session.trace;
     session.links = link_launches(trace, reference ? LinkRule::reference_flows : LinkRule::correlation);
     session.classes = classify_gpu_events(trace, reference ? ClassRules::reference : ClassRules::full);
     CallTreeOptions nesting;
+    nesting.python_frames = options.python_frames;
     nesting.overrun = reference ? OverrunRule::drop : OverrunRule::clip;
     session.tree = std::make_unique<CallTree>(trace, session.links, nesting);
     session.quality = assess_quality(trace, session.links, *session.tree, session.classes);
@@ -61,7 +63,7 @@ Result<Session> open_session(const SessionOptions& options) {
     session.window_totals = kernel_totals(trace, session.timeline_events, session.classes);
     const std::vector<std::string> names = recorded_device_names(trace);
     if (!names.empty()) session.device_name = names.front();
-    return session;
+    return owned;
 }
 
 void print_diagnostics(const Diagnostics& diagnostics, bool with_notes) {

@@ -18,10 +18,14 @@
 namespace driver {
 
 struct Session {
+    Session() = default;
+    Session(const Session&) = delete;  ///< the tree refers to the trace, which must stay in place
+    Session& operator=(const Session&) = delete;
+
     tracelens::Trace trace;
     tracelens::Links links;
     std::vector<tracelens::GpuClass> classes;
-    std::unique_ptr<tracelens::CallTree> tree;  ///< without Python frames
+    std::unique_ptr<tracelens::CallTree> tree;
     tracelens::Quality quality;
 
     /// GPU events whose time counts: the linked ones (all when none is linked or when asked for), without
@@ -47,10 +51,11 @@ struct SessionOptions {
     CommonOptions common;
     bool include_unlinked = false;
     std::optional<double> micro_idle_us;
+    bool python_frames = false;  ///< whether Python frames are nodes of the tree
 };
 
 /// Reads the trace and computes the above, with progress on the terminal.
-tracelens::Result<Session> open_session(const SessionOptions& options);
+tracelens::Result<std::unique_ptr<Session>> open_session(const SessionOptions& options);
 
 /// The totals of kernels proper: without copies and fills.
 std::vector<tracelens::KernelTotals> only_kernels(const std::vector<tracelens::KernelTotals>& totals);

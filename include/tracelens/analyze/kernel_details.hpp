@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,11 +26,27 @@ enum class DetailRule : std::uint8_t {
     positional,   ///< as the reference: launches with as many kernels as the first; by total time, ascending
 };
 
-/// One position of a kernel sequence. Times in microseconds, as recorded.
-struct KernelDetail {
+/// One kernel of one launch, or work that runs beside one.
+struct KernelEntry {
     StringId name = StringId::empty;
     std::int64_t stream = no_number;
-    std::vector<double> durations;
+    double us = 0;                        ///< as recorded
+    std::optional<double> overlap_share;  ///< in cells about overlap only
+};
+
+/// The kernels of a launch as entries.
+inline std::vector<KernelEntry> kernel_entries(const Trace& trace, std::span<const EventId> kernels) {
+    std::vector<KernelEntry> entries;
+    for (const EventId kernel : kernels) {
+        entries.push_back({trace.name[kernel], trace.track_of(kernel).stream, trace.recorded_us(kernel), {}});
+    }
+    return entries;
+}
+
+/// One position of the kernel sequence.
+struct KernelDetail {
+    KernelEntry model;              ///< of the first launch in the cell
+    std::vector<double> durations;  ///< us
     double total() const noexcept { return pairwise_sum(durations); }
 };
 
@@ -38,48 +55,53 @@ struct KernelDetails {
     std::uint64_t skipped = 0;  ///< launches that are not in the cell
 };
 
-/// Brings the kernel lists of several launches together. O(kernels log kernels).
-inline KernelDetails kernel_details(const Trace& trace, std::span<const std::span<const EventId>> launches,
+namespace detail {
+
+inline bool same_kernel_names(std::span<const KernelEntry> a, std::span<const KernelEntry> b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                      [](const KernelEntry& x, const KernelEntry& y) { return x.name == y.name; });
+}
+
+/// The launch that the others are held against.
+inline std::span<const KernelEntry> model_launch(std::span<const std::vector<KernelEntry>> launches,
+                                                 DetailRule rule) {
+    std::span<const KernelEntry> model;
+    std::size_t most = 0;
+    std::vector<std::pair<std::span<const KernelEntry>, std::size_t>> sequences;
+    for (const std::span<const KernelEntry> launch : launches) {
+        if (launch.empty()) continue;
+        if (rule == DetailRule::positional) return launch;
+        auto known = std::find_if(sequences.begin(), sequences.end(), [&](const auto& sequence) {
+            return same_kernel_names(sequence.first, launch);
+        });
+        if (known == sequences.end()) known = sequences.insert(sequences.end(), {launch, 0});
+        ++known->second;
+    }
+    for (const auto& [launch, count] : sequences) {
+        if (count <= most) continue;
+        most = count;
+        model = launch;
+    }
+    return model;
+}
+
+}  // namespace detail
+
+/// Brings the kernel lists of several launches together. O(kernels log kernels + launches * distinct
+/// sequences).
+inline KernelDetails kernel_details(const Trace& trace, std::span<const std::vector<KernelEntry>> launches,
                                     DetailRule rule) {
     KernelDetails result;
-    const auto same_names = [&](std::span<const EventId> a, std::span<const EventId> b) {
-        return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                          [&](EventId x, EventId y) { return trace.name[x] == trace.name[y]; });
-    };
-    std::span<const EventId> model;
-    if (rule == DetailRule::positional) {
-        for (const auto& launch : launches) {
-            if (launch.empty()) continue;
-            model = launch;
-            break;
-        }
-    } else {
-        std::size_t most = 0;
-        std::vector<std::pair<std::span<const EventId>, std::size_t>> kinds;
-        for (const auto& launch : launches) {
-            if (launch.empty()) continue;
-            auto known = std::find_if(kinds.begin(), kinds.end(),
-                                      [&](const auto& kind) { return same_names(kind.first, launch); });
-            if (known == kinds.end()) known = kinds.insert(kinds.end(), {launch, 0});
-            ++known->second;
-        }
-        for (const auto& [launch, count] : kinds) {
-            if (count <= most) continue;
-            most = count;
-            model = launch;
-        }
-    }
-    for (const EventId kernel : model)
-        result.positions.push_back({trace.name[kernel], trace.track_of(kernel).stream, {}});
-    for (const auto& launch : launches) {
-        const bool fits =
-            rule == DetailRule::positional ? launch.size() == model.size() : same_names(launch, model);
+    const std::span<const KernelEntry> model = detail::model_launch(launches, rule);
+    for (const KernelEntry& entry : model) result.positions.push_back({entry, {}});
+    for (const std::vector<KernelEntry>& launch : launches) {
+        const bool fits = rule == DetailRule::positional ? launch.size() == model.size()
+                                                         : detail::same_kernel_names(launch, model);
         if (!fits) {
             ++result.skipped;
             continue;
         }
-        for (std::size_t i = 0; i < launch.size(); ++i)
-            result.positions[i].durations.push_back(trace.recorded_us(launch[i]));
+        for (std::size_t i = 0; i < launch.size(); ++i) result.positions[i].durations.push_back(launch[i].us);
     }
     if (rule == DetailRule::positional) {
         std::stable_sort(result.positions.begin(), result.positions.end(),
@@ -87,7 +109,7 @@ inline KernelDetails kernel_details(const Trace& trace, std::span<const std::spa
                              const double a_total = a.total();
                              const double b_total = b.total();
                              return a_total != b_total ? a_total < b_total
-                                                       : trace.text(a.name) < trace.text(b.name);
+                                                       : trace.text(a.model.name) < trace.text(b.model.name);
                          });
     }
     return result;
@@ -119,8 +141,10 @@ inline std::string to_json(const Trace& trace, const KernelDetails& details) {
     for (const KernelDetail& each : details.positions) {
         if (out.size() > 1) out += ',';
         out += "{\"name\":";
-        append_json_string(out, trace.text(each.name));
-        detail::append_stream_member(out, each.stream);
+        append_json_string(out, trace.text(each.model.name));
+        detail::append_stream_member(out, each.model.stream);
+        if (each.model.overlap_share)
+            detail::append_number_member(out, "overlap_pct", *each.model.overlap_share);
         out += ",\"count\":";
         append_integer(out, static_cast<std::int64_t>(each.durations.size()));
         detail::append_number_member(out, "total_duration_us", each.total());
@@ -147,8 +171,8 @@ inline std::string to_short_json(const Trace& trace, const KernelDetails& detail
     for (const KernelDetail& each : details.positions) {
         if (out.size() > 1) out += ',';
         out += "{\"name\":";
-        append_json_string(out, shortened(trace.text(each.name), name_length));
-        detail::append_stream_member(out, each.stream);
+        append_json_string(out, shortened(trace.text(each.model.name), name_length));
+        detail::append_stream_member(out, each.model.stream);
         const double average = each.durations.empty() ? 0 : mean(each.durations);
         detail::append_number_member(out, "mean_duration_us", std::nearbyint(average * 100) / 100);
         out += '}';

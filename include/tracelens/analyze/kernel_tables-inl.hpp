@@ -41,8 +41,11 @@ inline NodeId op_of_kernel(const CallTree& tree, const Links& links, EventId ker
 
 }  // namespace detail
 
-inline Table kernel_summary(const CallTree& tree, const Links& links, const Launchers& launchers,
-                            const KernelTableOptions& options) {
+namespace detail {
+
+/// One row a kernel: op category, op, name, stream, and its length in us.
+inline Table kernel_rows(const CallTree& tree, const Links& links, const Launchers& launchers,
+                         const KernelTableOptions& options, bool& any_op) {
     const Trace& trace = tree.trace();
     OpCategorizer categorize(trace, options.rules);
     Table rows;
@@ -51,11 +54,9 @@ inline Table kernel_summary(const CallTree& tree, const Links& links, const Laun
     rows.add_column("Kernel name", ColumnType::text);
     rows.add_column("Kernel stream", ColumnType::integer);
     rows.add_column("us", ColumnType::real);
-    double all_us = 0;
-    bool any_op = false;
-    for (const EventId kernel : detail::table_kernels(trace, options)) {
+    for (const EventId kernel : table_kernels(trace, options)) {
         const EventId call = links.launch_of(kernel);
-        const NodeId op = detail::op_of_kernel(tree, links, kernel, options.rules);
+        const NodeId op = op_of_kernel(tree, links, kernel, options.rules);
         Cell category;
         Cell owner;
         if (op != no_node) {
@@ -64,20 +65,21 @@ inline Table kernel_summary(const CallTree& tree, const Links& links, const Laun
             owner = tree.name_text(op);
         } else if (call != no_event) {
             const std::string_view name = trace.name_of(call);
-            const bool graph = detail::contains_ignoring_case(name, "cudagraph") ||
-                               detail::contains_ignoring_case(name, "graphlaunch");
+            const bool graph =
+                contains_ignoring_case(name, "cudagraph") || contains_ignoring_case(name, "graphlaunch");
             category = std::string_view(graph ? "graph" : "runtime");
             owner = name;
         }
         const std::int64_t stream = trace.track_of(kernel).stream;
-        const double us = trace.recorded_us(kernel);
-        all_us += us;
-        rows.append_row(
-            {category, owner, trace.name_of(kernel), stream == no_number ? Cell{} : Cell{stream}, us});
+        rows.append_row({category, owner, trace.name_of(kernel), stream == no_number ? Cell{} : Cell{stream},
+                         trace.recorded_us(kernel)});
     }
-    std::vector<std::string_view> keys = {"Parent op category", "Parent cpu_op", "Kernel name",
-                                          "Kernel stream"};
-    if (!any_op) keys.erase(keys.begin() + 1);
+    return rows;
+}
+
+/// Groups kernel rows by `keys` and adds sums, means, extremes and shares, by time.
+inline Table kernel_groups(const Table& rows, std::span<const std::string_view> keys,
+                           const KernelTableOptions& options) {
     constexpr std::array aggregates = {
         AggregateColumn{"us", Aggregate::sum, "Kernel duration (\xc2\xb5s)_sum"},
         AggregateColumn{"us", Aggregate::count, "Kernel duration (\xc2\xb5s)_count"},
@@ -86,7 +88,10 @@ inline Table kernel_summary(const CallTree& tree, const Links& links, const Laun
         AggregateColumn{"us", Aggregate::max, "Kernel duration (\xc2\xb5s)_max"},
     };
     Table table = rows.aggregate(rows.group_by(keys), keys, aggregates);
-    detail::sort_summary(table, keys, aggregates.front().name, options.rules);
+    sort_summary(table, keys, aggregates.front().name, options.rules);
+    const std::size_t length = *rows.find_column("us");
+    double all_us = 0;
+    for (std::size_t row = 0; row < rows.row_count(); ++row) all_us += rows.number(length, row);
     const std::size_t time = *table.find_column(aggregates.front().name);
     std::vector<Cell> of_kernels;
     std::vector<Cell> of_total;
@@ -98,6 +103,26 @@ inline Table kernel_summary(const CallTree& tree, const Links& links, const Laun
     table.add_filled_column("Percent of kernels time (%)", ColumnType::real, of_kernels);
     table.add_filled_column("Percent of total time (%)", ColumnType::real, of_total);
     return table;
+}
+
+}  // namespace detail
+
+inline Table kernel_summary(const CallTree& tree, const Links& links, const Launchers& launchers,
+                            const KernelTableOptions& options) {
+    bool any_op = false;
+    const Table rows = detail::kernel_rows(tree, links, launchers, options, any_op);
+    std::vector<std::string_view> keys = {"Parent op category", "Parent cpu_op", "Kernel name",
+                                          "Kernel stream"};
+    if (!any_op) keys.erase(keys.begin() + 1);
+    return detail::kernel_groups(rows, keys, options);
+}
+
+inline Table kernel_summary_by_category(const CallTree& tree, const Links& links, const Launchers& launchers,
+                                        const KernelTableOptions& options) {
+    bool any_op = false;
+    const Table rows = detail::kernel_rows(tree, links, launchers, options, any_op);
+    constexpr std::array<std::string_view, 1> keys = {"Parent op category"};
+    return detail::kernel_groups(rows, keys, options);
 }
 
 inline Table short_kernel_histogram(const Trace& trace, const KernelTableOptions& options,

@@ -26,6 +26,10 @@ struct KernelTableOptions {
 Table kernel_summary(const CallTree& tree, const Links& links, const Launchers& launchers,
                      const KernelTableOptions& options);
 
+/// `kernel_summary_by_category`: the same kernels by op category alone. O(n log n).
+Table kernel_summary_by_category(const CallTree& tree, const Links& links, const Launchers& launchers,
+                                 const KernelTableOptions& options);
+
 struct ShortKernelOptions {
     double threshold_us = 10;          ///< kernels shorter than this
     std::size_t bins = 100;            ///< of the histogram

@@ -180,124 +180,222 @@ inline Table ops_summary(const CallTree& tree, const Launchers& launchers, const
     return table;
 }
 
-inline Table ops_unique_args(const CallTree& tree, const Launchers& launchers,
-                             const OpTableOptions& options) {
-    const Trace& trace = tree.trace();
-    const TrackNames names(trace);
+namespace detail {
 
-    // Tracks with equal names are one value of the key.
-    KeyGrouper text_ids;
-    StringPool track_texts;
-    std::vector<std::uint32_t> track_key(trace.tracks.size());
-    KeyGrouper track_keys;
-    for (std::uint32_t i = 0; i < track_key.size(); ++i) {
-        const TrackId track{i};
-        const std::uint32_t process =
-            track_keys.group_of(to_index(track_texts.intern(names.process_name(track))),
-                                to_index(track_texts.intern(names.process_label(track))));
-        track_key[i] = text_ids.group_of(process, to_index(track_texts.intern(names.thread_name(track))));
-    }
-    detail::ShapeKeys shapes(trace);
-    StringPool categories;
-    KeyGrouper by_op;
-    KeyGrouper by_place;
-    KeyGrouper groups;
-    std::vector<std::uint32_t> group_of_row;
-    for (const Launcher& each : launchers.rows) {
-        const std::uint32_t op =
-            by_op.group_of(to_index(tree.name(each.node)), to_index(categories.intern(each.category)));
-        const TrackId track = tree.track(each.node);
-        const std::uint32_t place = by_place.group_of(op, track_key[to_index(track)]);
-        const std::uint64_t kernels =
-            options.group_by_num_kernels ? each.kernels_end - each.kernels_begin : 0;
-        const std::uint64_t extra = kernels << 1 | (detail::is_recompute(options, each.node) ? 1U : 0U);
-        const std::uint64_t shape = shapes.key(detail::args_of(tree, each.node));
-        group_of_row.push_back(groups.group_of(place, shape << 32 ^ extra));
-    }
-    const Grouping grouping = Grouping::from(std::move(group_of_row), groups.size());
-
-    Table table;
-    for (const char* column : {"name", "op category", "process_name", "process_label", "thread_name"}) {
-        table.add_column(column, ColumnType::text);
-    }
-    for (const std::string_view column : detail::shape_args)
-        table.add_column(column, ColumnType::nested_tuple);
-    if (options.group_by_num_kernels) table.add_column("num_kernels", ColumnType::integer);
-    if (options.recompute != nullptr) table.add_column("is_recompute", ColumnType::boolean);
-    table.add_column("operation_count", ColumnType::integer);
-    if (options.first_occurrence) table.add_column("first_occurrence_time", ColumnType::real);
-    for (const char* metric : {"mean", "median", "std", "min", "max", "sum"}) {
-        for (const char* time : {"total_direct_kernel_time_", "total_subtree_kernel_time_"}) {
-            table.add_column(std::string(time) + metric, ColumnType::real);
+/// Makes the unique-args tables: groups launchers by op, place and shapes, and writes a row a group.
+class UniqueArgsTable {
+  public:
+    UniqueArgsTable(const CallTree& tree, const Launchers& launchers, const Overlaps* overlaps,
+                    const OpTableOptions& options)
+        : tree_(tree),
+          trace_(tree.trace()),
+          launchers_(launchers),
+          overlaps_(overlaps),
+          options_(options),
+          rule_(options.rules == ClassRules::reference ? DetailRule::positional : DetailRule::by_sequence),
+          names_(trace_) {
+        if (overlaps == nullptr) return;
+        for (const Launcher& each : launchers.rows) {
+            beside_.push_back(launcher_overlap(trace_, launchers.kernels_of(each), *overlaps));
         }
     }
-    table.add_column("ex_UID", ColumnType::integer);
-    table.add_column("kernel_details_summary", ColumnType::nested);
-    table.add_column("trunc_kernel_details", ColumnType::nested);
 
-    const auto start_of = [&](std::uint32_t row) {
-        return trace.to_us(trace.start[launchers.rows[row].node]);
+    Table make() {
+        add_columns();
+        for (std::uint32_t row = 0; row < launchers_.rows.size(); ++row)
+            earliest_ = std::min(earliest_, start_us(row));
+        const Grouping grouping = group();
+        for (std::size_t each = 0; each < grouping.group_count(); ++each) add_row(grouping.members(each));
+        const std::array order = {SortKey{"total_direct_kernel_time_sum", true}, SortKey{"ex_UID", false}};
+        table_.stable_sort(order);
+        add_percentages(table_, "total_direct_kernel_time_sum");
+        return std::move(table_);
+    }
+
+  private:
+    using Statistic = double (*)(std::span<const double>);
+    struct NamedStatistic {
+        const char* name;
+        Statistic function;
     };
-    double earliest = std::numeric_limits<double>::infinity();
-    for (std::uint32_t row = 0; row < launchers.rows.size(); ++row)
-        earliest = std::min(earliest, start_of(row));
+    static constexpr std::array<NamedStatistic, 6> statistics = {{
+        {"mean", [](std::span<const double> values) { return mean(values); }},
+        {"median", [](std::span<const double> values) { return median(values); }},
+        {"std", [](std::span<const double> values) { return standard_deviation(values, Ddof::sample); }},
+        {"min",
+         [](std::span<const double> values) { return *std::min_element(values.begin(), values.end()); }},
+        {"max",
+         [](std::span<const double> values) { return *std::max_element(values.begin(), values.end()); }},
+        {"sum", [](std::span<const double> values) { return compensated_sum(values); }},
+    }};
+    static constexpr std::size_t overlap_statistics = 5;  // all but the sum
 
-    std::vector<Cell> cells;
-    for (std::size_t group = 0; group < grouping.group_count(); ++group) {
-        const std::span<const std::uint32_t> members = grouping.members(group);
-        const Launcher& first = launchers.rows[members.front()];
-        const TrackId track = tree.track(first.node);
-        cells = {tree.name_text(first.node), first.category, names.process_name(track),
-                 names.process_label(track), names.thread_name(track)};
-        for (const std::string_view key : detail::shape_args)
-            cells.push_back(detail::shape_cell(tree, first.node, key));
-        if (options.group_by_num_kernels)
+    double start_us(std::uint32_t row) const { return trace_.to_us(trace_.start[launchers_.rows[row].node]); }
+
+    void add_columns() {
+        table_.add_column("name", ColumnType::text);
+        if (overlaps_ != nullptr) table_.add_column("overlapping_kernel_names", ColumnType::nested);
+        for (const char* column : {"op category", "process_name", "process_label", "thread_name"}) {
+            table_.add_column(column, ColumnType::text);
+        }
+        for (const std::string_view column : shape_args) table_.add_column(column, ColumnType::nested_tuple);
+        if (options_.group_by_num_kernels) table_.add_column("num_kernels", ColumnType::integer);
+        if (options_.recompute != nullptr) table_.add_column("is_recompute", ColumnType::boolean);
+        table_.add_column("operation_count", ColumnType::integer);
+        if (options_.first_occurrence) table_.add_column("first_occurrence_time", ColumnType::real);
+        for (const NamedStatistic& each : statistics) {
+            table_.add_column(std::string("total_direct_kernel_time_") + each.name, ColumnType::real);
+            table_.add_column(std::string("total_subtree_kernel_time_") + each.name, ColumnType::real);
+        }
+        table_.add_column("ex_UID", ColumnType::integer);
+        table_.add_column("kernel_details_summary", ColumnType::nested);
+        table_.add_column("trunc_kernel_details", ColumnType::nested);
+        if (overlaps_ == nullptr) return;
+        table_.add_column("overlapping_kernels_details_summary", ColumnType::nested);
+        table_.add_column("trunc_overlapping_kernels_details", ColumnType::nested);
+        for (std::size_t i = 0; i < overlap_statistics; ++i) {
+            table_.add_column(std::string("overlap_pct_") + statistics[i].name, ColumnType::real);
+        }
+    }
+
+    /// Groups launchers whose keys are equal as text, in order of first appearance.
+    Grouping group() {
+        StringPool texts;
+        const auto id = [&](std::string_view text) { return to_index(texts.intern(text)); };
+        KeyGrouper process_keys;
+        KeyGrouper place_keys;
+        std::vector<std::uint32_t> place_of_track(trace_.tracks.size());
+        for (std::uint32_t i = 0; i < place_of_track.size(); ++i) {
+            const TrackId track{i};
+            const std::uint32_t process =
+                process_keys.group_of(id(names_.process_name(track)), id(names_.process_label(track)));
+            place_of_track[i] = place_keys.group_of(process, id(names_.thread_name(track)));
+        }
+        ShapeKeys shapes(trace_);
+        KeyGrouper ops;
+        KeyGrouper places;
+        KeyGrouper uses;
+        KeyGrouper groups;
+        std::vector<std::uint32_t> group_of_row;
+        for (std::uint32_t row = 0; row < launchers_.rows.size(); ++row) {
+            const Launcher& each = launchers_.rows[row];
+            const std::uint32_t op = ops.group_of(to_index(tree_.name(each.node)), id(each.category));
+            const std::uint32_t place = places.group_of(op, place_of_track[to_index(tree_.track(each.node))]);
+            const std::uint32_t use = uses.group_of(place, shapes.key(args_of(tree_, each.node)));
+            const std::uint64_t kernels =
+                options_.group_by_num_kernels ? each.kernels_end - each.kernels_begin : 0;
+            const std::uint64_t recompute = is_recompute(options_, each.node) ? 1 : 0;
+            const std::uint64_t beside =
+                overlaps_ == nullptr ? 0 : std::uint64_t{id(overlap_names(row))} << 32;
+            group_of_row.push_back(groups.group_of(use, beside | kernels << 1 | recompute));
+        }
+        return Grouping::from(std::move(group_of_row), groups.size());
+    }
+
+    /// The names of what runs beside a launcher as a JSON list; empty for nothing.
+    std::string overlap_names(std::uint32_t row) const {
+        if (beside_[row].entries.empty()) return {};
+        std::string list = "[";
+        for (const OverlapEntry& entry : beside_[row].entries) {
+            if (list.size() > 1) list += ',';
+            append_json_string(list, trace_.text(entry.name));
+        }
+        return list + "]";
+    }
+
+    void add_row(std::span<const std::uint32_t> members) {
+        const std::uint32_t first_row = members.front();
+        const Launcher& first = launchers_.rows[first_row];
+        const TrackId track = tree_.track(first.node);
+        std::vector<Cell> cells = {tree_.name_text(first.node)};
+        const std::string beside_names = overlaps_ == nullptr ? std::string() : overlap_names(first_row);
+        if (overlaps_ != nullptr) cells.push_back(text_or_missing(beside_names));
+        cells.insert(cells.end(), {first.category, names_.process_name(track), names_.process_label(track),
+                                   names_.thread_name(track)});
+        for (const std::string_view key : shape_args) cells.push_back(shape_cell(tree_, first.node, key));
+        if (options_.group_by_num_kernels)
             cells.emplace_back(static_cast<std::int64_t>(first.kernels_end - first.kernels_begin));
-        if (options.recompute != nullptr) cells.emplace_back(detail::is_recompute(options, first.node));
+        if (options_.recompute != nullptr) cells.emplace_back(is_recompute(options_, first.node));
         cells.emplace_back(static_cast<std::int64_t>(members.size()));
-        if (options.first_occurrence) {
+        if (options_.first_occurrence) {
             double start = std::numeric_limits<double>::infinity();
-            for (const std::uint32_t row : members) start = std::min(start, start_of(row));
-            cells.emplace_back(start - earliest);
+            for (const std::uint32_t row : members) start = std::min(start, start_us(row));
+            cells.emplace_back(start - earliest_);
         }
         std::vector<double> direct;
         std::vector<double> subtree;
-        std::vector<std::span<const EventId>> launches;
+        std::vector<std::vector<KernelEntry>> launches;
         for (const std::uint32_t row : members) {
-            direct.push_back(trace.to_us(launchers.rows[row].direct_time));
-            subtree.push_back(trace.to_us(launchers.rows[row].subtree_time));
-            launches.push_back(launchers.kernels_of(launchers.rows[row]));
+            direct.push_back(trace_.to_us(launchers_.rows[row].direct_time));
+            subtree.push_back(trace_.to_us(launchers_.rows[row].subtree_time));
+            launches.push_back(kernel_entries(trace_, launchers_.kernels_of(launchers_.rows[row])));
         }
-        using Metric = double (*)(std::span<const double>);
-        constexpr std::array<Metric, 6> metrics = {
-            [](std::span<const double> values) { return mean(values); },
-            [](std::span<const double> values) { return median(values); },
-            [](std::span<const double> values) { return standard_deviation(values, Ddof::sample); },
-            [](std::span<const double> values) { return *std::min_element(values.begin(), values.end()); },
-            [](std::span<const double> values) { return *std::max_element(values.begin(), values.end()); },
-            [](std::span<const double> values) { return sum(values); },
-        };
-        for (const Metric metric : metrics) {
-            cells.emplace_back(metric(direct));
-            cells.emplace_back(metric(subtree));
+        for (const NamedStatistic& each : statistics) {
+            cells.emplace_back(each.function(direct));
+            cells.emplace_back(each.function(subtree));
         }
-        const NodeId example = first.node;
-        cells.emplace_back(tree.is_overlay(example) ? std::int64_t{example}
-                                                    : std::int64_t{trace.file_index[example]});
-        const KernelDetails details = kernel_details(
-            trace, launches,
-            options.rules == ClassRules::reference ? DetailRule::positional : DetailRule::by_sequence);
-        const std::string full = to_json(trace, details);
-        const std::string brief = to_short_json(trace, details);
+        cells.emplace_back(
+            std::int64_t{tree_.is_overlay(first.node) ? first.node : trace_.file_index[first.node]});
+        const KernelDetails details = kernel_details(trace_, launches, rule_);
+        const std::string full = to_json(trace_, details);
+        const std::string brief = to_short_json(trace_, details);
         cells.emplace_back(std::string_view(full));
-        cells.push_back(brief.empty() ? Cell{} : Cell{std::string_view(brief)});
-        table.append_row(cells);
+        cells.push_back(text_or_missing(brief));
+        if (overlaps_ == nullptr) {
+            table_.append_row(cells);
+            return;
+        }
+        const KernelDetails beside = overlap_details(members);
+        const std::string beside_full = to_json(trace_, beside);
+        const std::string beside_brief = to_short_json(trace_, beside);
+        cells.emplace_back(std::string_view(beside_full));
+        cells.push_back(text_or_missing(beside_brief));
+        std::vector<double> shares;
+        for (const std::uint32_t row : members) {
+            if (beside_[row].share) shares.push_back(*beside_[row].share);
+        }
+        for (std::size_t i = 0; i < overlap_statistics; ++i) {
+            cells.push_back(shares.empty() ? Cell{} : Cell{statistics[i].function(shares)});
+        }
+        table_.append_row(cells);
     }
-    const std::array<SortKey, 2> order = {SortKey{"total_direct_kernel_time_sum", true},
-                                          SortKey{"ex_UID", false}};
-    table.stable_sort(order);
-    add_percentages(table, "total_direct_kernel_time_sum");
-    return table;
+
+    KernelDetails overlap_details(std::span<const std::uint32_t> members) const {
+        std::vector<std::vector<KernelEntry>> lists;
+        for (const std::uint32_t row : members) {
+            lists.emplace_back();
+            for (const OverlapEntry& entry : beside_[row].entries)
+                lists.back().push_back({entry.name, entry.stream, entry.us, entry.share});
+        }
+        return kernel_details(trace_, lists, rule_);
+    }
+
+    static Cell text_or_missing(const std::string& text) {
+        return text.empty() ? Cell{} : Cell{std::string_view(text)};
+    }
+
+    const CallTree& tree_;
+    const Trace& trace_;
+    const Launchers& launchers_;
+    const Overlaps* overlaps_;
+    const OpTableOptions& options_;
+    DetailRule rule_;
+    TrackNames names_;
+    std::vector<LauncherOverlap> beside_;  // by launcher; only with overlaps
+    double earliest_ = std::numeric_limits<double>::infinity();
+    Table table_;
+};
+
+}  // namespace detail
+
+inline Table ops_unique_args(const CallTree& tree, const Launchers& launchers,
+                             const OpTableOptions& options) {
+    return detail::UniqueArgsTable(tree, launchers, nullptr, options).make();
+}
+
+inline Table ops_unique_args_overlap(const CallTree& tree, const Launchers& launchers,
+                                     const Overlaps& overlaps, const OpTableOptions& options) {
+    return detail::UniqueArgsTable(tree, launchers, &overlaps, options).make();
 }
 
 }  // namespace tracelens

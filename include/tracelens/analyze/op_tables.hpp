@@ -11,6 +11,7 @@
 
 #include <tracelens/analyze/kernel_details.hpp>
 #include <tracelens/analyze/launchers.hpp>
+#include <tracelens/analyze/overlap.hpp>
 #include <tracelens/core/table.hpp>
 #include <tracelens/model/call_tree.hpp>
 
@@ -30,6 +31,11 @@ Table ops_summary_by_category(const CallTree& tree, const Launchers& launchers,
 
 /// `ops_summary`: op names by time. O(launchers log launchers).
 Table ops_summary(const CallTree& tree, const Launchers& launchers, const OpTableOptions& options = {});
+
+/// `ops_unique_args_kl_overlap`: as `ops_unique_args`, with what runs beside the kernels as a further key and
+/// in columns of its own.
+Table ops_unique_args_overlap(const CallTree& tree, const Launchers& launchers, const Overlaps& overlaps,
+                              const OpTableOptions& options = {});
 
 /// `ops_unique_args`: op names with shapes, types, strides and concrete inputs, by time. O(n log n) in
 /// launched kernels.

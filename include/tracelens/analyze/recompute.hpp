@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <array>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
+#include <tracelens/analyze/timeline.hpp>
+#include <tracelens/core/table.hpp>
 #include <tracelens/model/call_tree.hpp>
 
 namespace tracelens {
@@ -49,6 +53,32 @@ inline RecomputeMarks mark_recompute(const CallTree& tree) {
         ++result.nodes;
     });
     return result;
+}
+
+/// The timeline table of work without and with the mark, one block each, with the column `is_recompute`. A
+/// block without events is left out; shares are of the block's own total, as in the reference (spec 02,
+/// section 18). O(n).
+inline Table recompute_timeline_table(const Trace& trace, std::span<const EventId> events,
+                                      std::span<const GpuClass> classes, const RecomputeMarks& marks,
+                                      std::optional<double> micro_idle_us = std::nullopt) {
+    Table table;
+    table.add_column("type", ColumnType::text);
+    table.add_column("time ms", ColumnType::real);
+    table.add_column("percent", ColumnType::real);
+    table.add_column("is_recompute", ColumnType::boolean);
+    for (const bool recompute : {false, true}) {
+        std::vector<EventId> part;
+        for (const EventId event : events) {
+            if (marks.marked[event] == recompute) part.push_back(event);
+        }
+        const std::optional<GpuTimeline> timeline = gpu_timeline(trace, part, classes, micro_idle_us);
+        if (!timeline) continue;
+        const Table block = timeline_table(trace, *timeline);
+        for (std::size_t row = 0; row < block.row_count(); ++row) {
+            table.append_row({block.cell(0, row), block.cell(1, row), block.cell(2, row), recompute});
+        }
+    }
+    return table;
 }
 
 }  // namespace tracelens

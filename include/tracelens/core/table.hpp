@@ -275,6 +275,13 @@ class Table {
         take_rows(order);
     }
 
+    /// Keeps the first `k` rows.
+    void keep_first(std::size_t k) {
+        std::vector<std::uint32_t> rows(std::min(k, row_count()));
+        std::iota(rows.begin(), rows.end(), 0U);
+        take_rows(rows);
+    }
+
     /// Keeps the given rows in the given order.
     void take_rows(std::span<const std::uint32_t> rows) {
         const auto pick = [&](auto& values) {

@@ -1,0 +1,168 @@
+#include "report_command.hpp"
+
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <tracelens/analyze/kernel_tables.hpp>
+#include <tracelens/analyze/launch_statistics.hpp>
+#include <tracelens/analyze/launchers.hpp>
+#include <tracelens/analyze/op_tables.hpp>
+#include <tracelens/analyze/overlap.hpp>
+#include <tracelens/analyze/recompute.hpp>
+#include <tracelens/core/file.hpp>
+#include <tracelens/write/csv.hpp>
+
+#include "session.hpp"
+
+namespace driver {
+
+using namespace tracelens;
+
+namespace {
+
+struct Sheet {
+    std::string name;
+    Table table;
+};
+
+class ReportTables {
+  public:
+    ReportTables(const Session& session, const ReportOptions& options)
+        : session_(session),
+          options_(options),
+          reference_(options.common.compat == Compat::reference),
+          rules_(reference_ ? ClassRules::reference : ClassRules::full) {
+        if (options.recompute) marks_ = mark_recompute(*session.tree);
+        LauncherOptions charging;
+        charging.rules = rules_;
+        if (!reference_) charging.excluded = session.quality.excluded;
+        launchers_ = find_launchers(*session.tree, session.links, charging);
+    }
+
+    std::vector<Sheet> make() {
+        add_timeline();
+        add_op_tables();
+        add_kernel_tables();
+        return std::move(sheets_);
+    }
+
+  private:
+    void add(const char* name, Table table) { sheets_.push_back({name, std::move(table)}); }
+
+    void add_timeline() {
+        if (!session_.timeline) return;
+        Table whole = timeline_table(session_.trace, *session_.timeline);
+        if (options_.recompute) {
+            Table blocks = recompute_timeline_table(session_.trace, session_.timeline_events,
+                                                    session_.classes, marks_, options_.micro_idle_us);
+            total_time_us_ = first_total_us(blocks);
+            add("gpu_timeline", std::move(blocks));
+            if (!reference_) add("gpu_timeline_overall", std::move(whole));
+        } else {
+            total_time_us_ = first_total_us(whole);
+            add("gpu_timeline", std::move(whole));
+        }
+    }
+
+    static double first_total_us(const Table& timeline) {
+        for (std::size_t row = 0; row < timeline.row_count(); ++row) {
+            if (std::get<std::string_view>(timeline.cell(0, row)) == "total_time")
+                return timeline.number(1, row) * 1000;
+        }
+        return 0;
+    }
+
+    bool has_ops() const {
+        return std::any_of(session_.trace.kind.begin(), session_.trace.kind.end(),
+                           [](EventKind kind) { return kind == EventKind::cpu_op; });
+    }
+
+    void add_op_tables() {
+        if (!has_ops() || launchers_.rows.empty()) return;
+        OpTableOptions wanted;
+        wanted.rules = rules_;
+        wanted.first_occurrence = options_.first_occurrence;
+        wanted.group_by_num_kernels = options_.group_by_num_kernels;
+        if (options_.recompute) wanted.recompute = &marks_.marked;
+        add("ops_summary_by_category", ops_summary_by_category(*session_.tree, launchers_, wanted));
+        add("ops_summary", ops_summary(*session_.tree, launchers_, wanted));
+        add("ops_unique_args", first_rows(ops_unique_args(*session_.tree, launchers_, wanted)));
+        if (!options_.overlap) return;
+        OverlapOptions beside;
+        beside.rules = rules_;
+        if (options_.recompute) beside.parts = &marks_.marked;
+        const Overlaps overlaps =
+            find_overlaps(*session_.tree, session_.links, session_.timeline_events, beside);
+        add("ops_unique_args_kl_overlap",
+            first_rows(ops_unique_args_overlap(*session_.tree, launchers_, overlaps, wanted)));
+    }
+
+    /// `--topk-ops`; the reference reads it and does nothing.
+    Table first_rows(Table table) const {
+        if (!options_.ops_top_k || reference_) return table;
+        table.keep_first(*options_.ops_top_k);
+        return table;
+    }
+
+    void add_kernel_tables() {
+        KernelTableOptions wanted;
+        wanted.rules = rules_;
+        wanted.total_time_us = total_time_us_;
+        if (!reference_) wanted.excluded = session_.quality.excluded;
+        if (options_.kernel_summary) {
+            Table table = kernel_summary(*session_.tree, session_.links, launchers_, wanted);
+            if (table.row_count() != 0) add("kernel_summary", std::move(table));
+            if (!reference_) {
+                add("kernel_summary_by_category",
+                    kernel_summary_by_category(*session_.tree, session_.links, launchers_, wanted));
+                add("launch_statistics",
+                    launch_statistics(session_.trace, session_.links, session_.timeline_events));
+            }
+        }
+        if (!options_.short_kernels) return;
+        const ShortKernelOptions shorter{options_.short_threshold_us, options_.short_bins,
+                                         options_.short_top_k};
+        add("short_kernel_histogram", short_kernel_histogram(session_.trace, wanted, shorter));
+        add("short_kernels_summary", short_kernels_summary(*session_.tree, session_.links, wanted, shorter));
+    }
+
+    const Session& session_;
+    const ReportOptions& options_;
+    bool reference_;
+    ClassRules rules_;
+    RecomputeMarks marks_;
+    Launchers launchers_;
+    double total_time_us_ = 0;
+    std::vector<Sheet> sheets_;
+};
+
+}  // namespace
+
+int run_report(const ReportOptions& options) {
+    SessionOptions wanted;
+    wanted.common = options.common;
+    wanted.include_unlinked = options.include_unlinked;
+    wanted.micro_idle_us = options.micro_idle_us;
+    wanted.python_frames = options.recompute;
+    const Result<std::unique_ptr<Session>> opened = open_session(wanted);
+    if (!opened) return report_failure(opened.failure());
+    const Session& session = **opened;
+    print_diagnostics(session.quality.diagnostics, false);
+
+    const NestedForm form =
+        options.common.compat == Compat::reference ? NestedForm::python : NestedForm::json;
+    for (const Sheet& sheet : ReportTables(session, options).make()) {
+        const std::string path = options.csv_folder + "/" + sheet.name + ".csv";
+        const Result<Done> written = write_file(path, to_csv(sheet.table, form));
+        if (!written) {
+            fmt::print(stderr, "tracelens: {}\n", written.failure().message());
+            return exit_internal;
+        }
+        if (!options.common.quiet) fmt::print("{}: {} rows\n", path, sheet.table.row_count());
+    }
+    return exit_ok;
+}
+
+}  // namespace driver

@@ -1,0 +1,32 @@
+// `tracelens report`: the reference's tables as CSV files.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "command_line.hpp"
+
+namespace driver {
+
+struct ReportOptions {
+    CommonOptions common;
+    std::string csv_folder;
+    bool include_unlinked = false;
+    std::optional<double> micro_idle_us;
+    bool kernel_summary = false;
+    bool short_kernels = false;
+    double short_threshold_us = 10;
+    std::size_t short_bins = 100;
+    std::optional<std::size_t> short_top_k;
+    std::optional<std::size_t> ops_top_k;
+    bool group_by_num_kernels = false;
+    bool overlap = false;
+    bool recompute = false;
+    bool first_occurrence = false;
+};
+
+/// Writes one CSV file a table. Returns the exit code.
+int run_report(const ReportOptions& options);
+
+}  // namespace driver
