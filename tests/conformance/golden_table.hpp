@@ -3,7 +3,9 @@
 // order.
 #pragma once
 
+#include <cctype>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -45,14 +47,66 @@ inline std::vector<Row> parse_csv(std::string_view text) {
     return rows;
 }
 
-inline bool agree(const std::string& golden, const std::string& ours) {
-    if (golden == ours) return true;
+/// The text of a cell taken apart: what stands between the numbers, and the numbers.
+struct Pieces {
+    std::string skeleton;
+    std::vector<std::string> numbers;
+};
+
+inline Pieces pieces_of(std::string_view text) {
+    Pieces pieces;
+    const auto is_digit = [&](std::size_t i) { return i < text.size() && text[i] >= '0' && text[i] <= '9'; };
+    const auto is_word = [&](std::size_t i) {
+        return is_digit(i) || (i < text.size() &&
+                               (std::isalpha(static_cast<unsigned char>(text[i])) != 0 || text[i] == '_'));
+    };
+    for (std::size_t at = 0; at < text.size();) {
+        const bool starts = is_digit(at) && (at == 0 || (!is_word(at - 1) && text[at - 1] != '.'));
+        std::size_t end = at;
+        if (starts) {
+            while (is_digit(end)) ++end;
+            if (end < text.size() && text[end] == '.') {
+                ++end;
+                while (is_digit(end)) ++end;
+            }
+            if (end < text.size() && text[end] == 'e') {
+                std::size_t power = end + 1;
+                if (power < text.size() && (text[power] == '-' || text[power] == '+')) ++power;
+                if (is_digit(power)) {
+                    end = power;
+                    while (is_digit(end)) ++end;
+                }
+            }
+        }
+        if (!starts || is_word(end)) {
+            pieces.skeleton += text[at++];
+            continue;
+        }
+        pieces.skeleton += '#';
+        pieces.numbers.emplace_back(text.substr(at, end - at));
+        at = end;
+    }
+    return pieces;
+}
+
+inline bool close(const std::string& golden, const std::string& ours) {
     const std::optional<std::int64_t> golden_integer = tracelens::parse_integer(golden);
     const std::optional<std::int64_t> our_integer = tracelens::parse_integer(ours);
     if (golden_integer && our_integer) return *golden_integer == *our_integer;
-    const std::optional<double> a = tracelens::parse_double(golden);
-    const std::optional<double> b = tracelens::parse_double(ours);
-    return a && b && std::fabs(*a - *b) <= 1e-9 + 1e-6 * std::fabs(*a);
+    const double a = std::strtod(golden.c_str(), nullptr);
+    const double b = std::strtod(ours.c_str(), nullptr);
+    return std::fabs(a - b) <= 1e-9 + 1e-6 * std::fabs(a);
+}
+
+inline bool agree(const std::string& golden, const std::string& ours) {
+    if (golden == ours) return true;
+    const Pieces a = pieces_of(golden);
+    const Pieces b = pieces_of(ours);
+    if (a.skeleton != b.skeleton || a.numbers.size() != b.numbers.size()) return false;
+    for (std::size_t i = 0; i < a.numbers.size(); ++i) {
+        if (!close(a.numbers[i], b.numbers[i])) return false;
+    }
+    return true;
 }
 
 struct Comparison {

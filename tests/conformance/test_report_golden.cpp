@@ -1,0 +1,81 @@
+// `tracelens report --compat reference` gives the reference's tables, cell by cell and row by row.
+#include <array>
+#include <string>
+
+#include "corpus.hpp"
+#include "golden_table.hpp"
+
+namespace {
+
+constexpr std::array core_tables = {
+    "gpu_timeline",   "ops_summary_by_category", "ops_summary",          "ops_unique_args",
+    "kernel_summary", "short_kernel_histogram",  "short_kernels_summary"};
+
+/// Compares the named tables of a golden folder, as far as it has them, with those of a run; returns the
+/// cells compared.
+template <class Names>
+std::size_t compare_folder(const std::string& name, const corpus::fs::path& golden_folder,
+                           const corpus::fs::path& ours, const Names& tables) {
+    std::size_t cells = 0;
+    for (const char* table : tables) {
+        const corpus::fs::path golden_file = golden_folder / (std::string(table) + ".csv");
+        if (!corpus::fs::exists(golden_file)) continue;
+        const corpus::fs::path our_file = ours / (std::string(table) + ".csv");
+        CHECK_MESSAGE(corpus::fs::exists(our_file), name, " ", table);
+        const golden::Comparison comparison =
+            golden::compare(support::read_text(golden_file), support::read_text(our_file));
+        CHECK_MESSAGE(comparison.cells == comparison.agreeing, name, " ", table, ": ",
+                      comparison.first_difference);
+        cells += comparison.cells;
+    }
+    return cells;
+}
+
+void report(const corpus::fs::path& trace, const corpus::fs::path& folder, const std::string& options) {
+    const support::CommandResult result =
+        support::driver("report -q --compat reference " + support::quoted(trace.string()) + " --csv " +
+                        support::quoted(folder.string()) + " " + options);
+    REQUIRE_MESSAGE(result.exit_code == 0, result.err);
+}
+
+}  // namespace
+
+TEST_CASE("the core tables equal the reference's on every trace that has them") {
+    if (!corpus::present()) return;
+    std::size_t cells = 0;
+    std::size_t traces = 0;
+    for (const corpus::Case& each : corpus::cases()) {
+        if (each.report.empty()) continue;
+        const support::TemporaryFolder folder;
+        report(each.trace, folder.path(), "--enable_kernel_summary --short_kernel_study");
+        cells += compare_folder(each.name, each.report, folder.path(), core_tables);
+        ++traces;
+    }
+    CHECK(traces == 14);
+    MESSAGE("compared ", cells, " cells of ", core_tables.size(), " tables on ", traces, " traces");
+}
+
+TEST_CASE(
+    "recompute, overlap, first occurrence and micro idle equal the reference's run with these options") {
+    if (!corpus::present()) return;
+    const corpus::fs::path folder = corpus::folder() / "mi300_resnet_ckpt";
+    const support::TemporaryFolder ours;
+    report(
+        folder / "trace.json.gz", ours.path(),
+        "--detect_recompute --include_overlap_info --include_first_occurrence_time --enable_kernel_summary "
+        "--short_kernel_study --micro_idle_thresh_us 5");
+    std::size_t cells = compare_folder("options", folder / "golden/report_options", ours.path(), core_tables);
+    cells += compare_folder("options", folder / "golden/report_options", ours.path(),
+                            std::array{"ops_unique_args_kl_overlap"});
+    MESSAGE("compared ", cells, " cells");
+}
+
+TEST_CASE("unlinked kernels and micro idle equal the reference's run with these options") {
+    if (!corpus::present()) return;
+    const corpus::fs::path folder = corpus::folder() / "h100_qwen";
+    const support::TemporaryFolder ours;
+    report(folder / "trace.json.gz", ours.path(), "--include_unlinked_kernels --micro_idle_thresh_us 10");
+    const std::size_t cells =
+        compare_folder("micro idle", folder / "golden/report_micro_idle", ours.path(), core_tables);
+    MESSAGE("compared ", cells, " cells");
+}
