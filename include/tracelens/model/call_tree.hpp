@@ -80,6 +80,9 @@ class CallTree {
         return {gpu_order_.data() + gpu_begin_[node], gpu_end_[node] - gpu_begin_[node]};
     }
 
+    /// Whether GPU work hangs below the node: what `prune_nongpu_paths` keeps. O(1).
+    bool on_gpu_path(NodeId node) const noexcept { return gpu_end_[node] != gpu_begin_[node]; }
+
     /// Total recorded length of the GPU events in the subtree, in ticks; overlaps count twice. O(1).
     Ticks gpu_ticks(NodeId node) const noexcept {
         return gpu_prefix_[gpu_end_[node]] - gpu_prefix_[gpu_begin_[node]];
