@@ -61,9 +61,9 @@ void add_common(CLI::App& command, CommonOptions& options) {
 }
 
 void add_report_options(CLI::App& command, ReportOptions& options) {
-    command.add_option("--csv,--output-csvs-dir", options.csv_folder, "Folder for the tables")
-        ->required()
+    command.add_option("--csv,--output-csvs-dir", options.csv_folder, "Folder for the tables, one CSV file each")
         ->option_text("DIR");
+    command.add_option("--json", options.json_file, "File for all tables as one JSON object")->option_text("FILE");
     command.add_flag("--include-unlinked-kernels", options.include_unlinked,
                      "Count GPU work whose launch is not in the trace in the timeline");
     command
@@ -140,7 +140,11 @@ int run_command_line(int argc, char** argv) {
         return app.exit(error) == 0 ? exit_ok : exit_usage;
     }
     if (info_command->parsed()) return run_info(info);
-    if (report_command->parsed()) return run_report(report);
+    if (report_command->parsed()) {
+        if (!report.csv_folder.empty() || !report.json_file.empty()) return run_report(report);
+        std::fputs("report: nothing to write; give --csv DIR or --json FILE\n", stderr);
+        return exit_usage;
+    }
     return run_analyze(analyze);
 }
 

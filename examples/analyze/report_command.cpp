@@ -1,5 +1,6 @@
 #include "report_command.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include <tracelens/analyze/recompute.hpp>
 #include <tracelens/core/file.hpp>
 #include <tracelens/write/csv.hpp>
+#include <tracelens/write/json.hpp>
 
 #include "session.hpp"
 
@@ -138,6 +140,33 @@ class ReportTables {
     std::vector<Sheet> sheets_;
 };
 
+struct OutputFile {
+    std::string path;
+    std::string content;
+};
+
+std::vector<OutputFile> output_files(const std::vector<Sheet>& sheets, const ReportOptions& options) {
+    const NestedForm form =
+        options.common.compat == Compat::reference ? NestedForm::python : NestedForm::json;
+    std::vector<OutputFile> files;
+    if (!options.csv_folder.empty()) {
+        for (const Sheet& sheet : sheets) {
+            files.push_back({options.csv_folder + "/" + sheet.name + ".csv", to_csv(sheet.table, form)});
+        }
+    }
+    if (!options.json_file.empty()) {
+        JsonWriter json;
+        json.begin_object();
+        for (const Sheet& sheet : sheets) {
+            json.key(sheet.name);
+            write_table(json, sheet.table);
+        }
+        json.end_object();
+        files.push_back({options.json_file, json.take()});
+    }
+    return files;
+}
+
 }  // namespace
 
 int run_report(const ReportOptions& options) {
@@ -151,16 +180,14 @@ int run_report(const ReportOptions& options) {
     const Session& session = **opened;
     print_diagnostics(session.quality.diagnostics, false);
 
-    const NestedForm form =
-        options.common.compat == Compat::reference ? NestedForm::python : NestedForm::json;
-    for (const Sheet& sheet : ReportTables(session, options).make()) {
-        const std::string path = options.csv_folder + "/" + sheet.name + ".csv";
-        const Result<Done> written = write_file(path, to_csv(sheet.table, form));
+    const std::vector<Sheet> sheets = ReportTables(session, options).make();
+    for (const OutputFile& file : output_files(sheets, options)) {
+        const Result<Done> written = write_file(file.path, file.content);
         if (!written) {
             fmt::print(stderr, "tracelens: {}\n", written.failure().message());
             return exit_internal;
         }
-        if (!options.common.quiet) fmt::print("{}: {} rows\n", path, sheet.table.row_count());
+        if (!options.common.quiet) fmt::print("{}\n", file.path);
     }
     return exit_ok;
 }

@@ -1,4 +1,4 @@
-// `tracelens report`: the reference's tables as CSV files.
+// `tracelens report`: the reference's tables as CSV or JSON.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,8 @@ namespace driver {
 
 struct ReportOptions {
     CommonOptions common;
-    std::string csv_folder;
+    std::string csv_folder;  ///< empty: no CSV files
+    std::string json_file;   ///< empty: no JSON file
     bool include_unlinked = false;
     std::optional<double> micro_idle_us;
     bool kernel_summary = false;
@@ -26,7 +27,7 @@ struct ReportOptions {
     bool first_occurrence = false;
 };
 
-/// Writes one CSV file a table. Returns the exit code.
+/// Writes one CSV file a table, or all tables as one JSON file, or both. Returns the exit code.
 int run_report(const ReportOptions& options);
 
 }  // namespace driver

@@ -6,11 +6,13 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/diagnostics.hpp>
 #include <tracelens/core/json_text.hpp>
+#include <tracelens/core/table.hpp>
 
 namespace tracelens {
 
@@ -51,6 +53,14 @@ class JsonWriter {
     JsonWriter& boolean(bool value) {
         separate();
         out_ += value ? "true" : "false";
+        return *this;
+    }
+    /// Compact JSON text as it is; text that is no strict JSON becomes a string.
+    JsonWriter& raw(std::string_view json) {
+        std::string copy;
+        if (append_compact_json(copy, json) != 0) return string(json);
+        separate();
+        out_ += copy;
         return *this;
     }
     JsonWriter& null() {
@@ -100,6 +110,35 @@ class JsonWriter {
     std::vector<std::size_t> counts_;  // members so far of each open bracket
     bool after_key_ = false;
 };
+
+/// Writes a table as an array of objects, one a row, with the columns as keys; missing cells are null.
+/// O(cells).
+inline void write_table(JsonWriter& json, const Table& table) {
+    json.begin_array();
+    for (std::size_t row = 0; row < table.row_count(); ++row) {
+        json.begin_object();
+        for (std::size_t column = 0; column < table.column_count(); ++column) {
+            json.key(table.column(column).name);
+            const Cell cell = table.cell(column, row);
+            if (const auto* integer = std::get_if<std::int64_t>(&cell))
+                json.integer(*integer);
+            else if (const auto* real = std::get_if<double>(&cell))
+                json.number(*real);
+            else if (const auto* boolean = std::get_if<bool>(&cell))
+                json.boolean(*boolean);
+            else if (const auto* text = std::get_if<std::string_view>(&cell)) {
+                if (table.column(column).type == ColumnType::text)
+                    json.string(*text);
+                else
+                    json.raw(*text);
+            } else {
+                json.null();
+            }
+        }
+        json.end_object();
+    }
+    json.end_array();
+}
 
 /// Writes diagnostics as an array of objects with the keys of spec 11, section 7, and the area.
 inline void write_diagnostics(JsonWriter& json, const Diagnostics& diagnostics) {
