@@ -47,14 +47,10 @@ class ShapeKeys {
     std::array<KeyGrouper, shape_args.size()> groups_;
 };
 
-inline ArgsId args_of(const CallTree& tree, NodeId node) noexcept {
-    return tree.is_overlay(node) ? tree.overlay(node).args : tree.trace().args[node];
-}
-
 inline Cell shape_cell(const CallTree& tree, NodeId node, std::string_view key) {
     const Trace& trace = tree.trace();
     const std::optional<std::string_view> value =
-        find_arg(trace.signatures, trace.strings, args_of(tree, node), key);
+        find_arg(trace.signatures, trace.strings, tree.args(node), key);
     return value ? Cell{*value} : Cell{};
 }
 
@@ -281,7 +277,7 @@ class UniqueArgsTable {
             const Launcher& each = launchers_.rows[row];
             const std::uint32_t op = ops.group_of(to_index(tree_.name(each.node)), id(each.category));
             const std::uint32_t place = places.group_of(op, place_of_track[to_index(tree_.track(each.node))]);
-            const std::uint32_t use = uses.group_of(place, shapes.key(args_of(tree_, each.node)));
+            const std::uint32_t use = uses.group_of(place, shapes.key(tree_.args(each.node)));
             const std::uint64_t kernels =
                 options_.group_by_num_kernels ? each.kernels_end - each.kernels_begin : 0;
             const std::uint64_t recompute = is_recompute(options_, each.node) ? 1 : 0;

@@ -210,8 +210,9 @@ class QualityChecker {
             if (!is_counted(event)) continue;
             const NodeId op = launching_op(event);
             if (op == no_node) continue;
-            std::uint8_t& known = has_dims[to_index(trace_.args[op])];
-            if (known == 2) known = trace_.arg(op, "Input Dims") ? 1 : 0;
+            std::uint8_t& known = has_dims[to_index(tree_.args(op))];
+            if (known == 2)
+                known = find_arg(trace_.signatures, trace_.strings, tree_.args(op), "Input Dims") ? 1 : 0;
             under_ops += trace_.duration(event);
             if (known == 0) without += trace_.duration(event);
         }
@@ -454,9 +455,12 @@ class QualityChecker {
             end = std::max(end, trace_.end[event]);
         }
         if (overlaps == 0) return;
-        raise({"STREAM_OVERLAP", Verdict::note, overlaps,
-               "GPU events overlap earlier ones of their stream, first " + at_us(first), "",
-               percent(static_cast<double>(overlaps) / static_cast<double>(gpu_.size())), "% of GPU events"});
+        const double share = static_cast<double>(overlaps) / static_cast<double>(gpu_.size());
+        const bool many = share > limits_.overlap_degraded;
+        raise({"STREAM_OVERLAP", many ? Verdict::degraded : Verdict::note, overlaps,
+               "GPU events overlap earlier ones of their stream, first " + at_us(first),
+               "check how the streams were recorded; work of one stream runs in order", percent(share),
+               "% of GPU events", percent(limits_.overlap_degraded)});
     }
 
     void check_devices_and_ranks() {
@@ -484,6 +488,13 @@ class QualityChecker {
         }
     }
 
+    bool has_corrupt_work(NodeId op) const {
+        if (quality_.excluded.empty()) return false;
+        const std::span<const EventId> below = tree_.gpu_events(op);
+        return std::any_of(below.begin(), below.end(),
+                           [&](EventId event) { return quality_.excluded[event]; });
+    }
+
     /// Ops of one name and signature whose GPU time varies much from instance to instance.
     void check_instability() {
         struct Group {
@@ -500,7 +511,8 @@ class QualityChecker {
         std::sort(launching.begin(), launching.end());
         launching.erase(std::unique(launching.begin(), launching.end()), launching.end());
         for (const NodeId op : launching) {
-            const std::uint32_t group = keys.group_of(to_index(trace_.name[op]), to_index(trace_.args[op]));
+            if (has_corrupt_work(op)) continue;
+            const std::uint32_t group = keys.group_of(to_index(tree_.name(op)), to_index(tree_.args(op)));
             if (group == groups.size()) groups.push_back({op, {}});
             groups[group].us.push_back(trace_.to_us(tree_.gpu_ticks(op)));
         }
@@ -516,7 +528,8 @@ class QualityChecker {
         if (unstable == 0) return;
         const double variation = standard_deviation(worst->us, Ddof::sample) / mean(worst->us);
         raise({"RUNTIME_INSTABILITY", Verdict::note, unstable,
-               "ops whose GPU time varies; largest by time: " + name_of(worst->op) + ", " +
+               "ops whose GPU time varies; largest by time: " +
+                   std::string(tree_.name_text(worst->op).substr(0, 100)) + ", " +
                    std::to_string(worst->us.size()) + " instances, std/mean " + fixed_decimals(variation, 2),
                "compare instances before trusting their mean", variation, "std/mean",
                limits_.unstable_variation});

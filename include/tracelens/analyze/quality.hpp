@@ -33,7 +33,7 @@ struct QualityLimits {
     double short_busy_us = 1000;
     std::uint64_t few_kernels = 100;
     double skew_us = 1, skew_note = 0.001, skew_degraded = 0.05;
-    double overlap_us = 0.5;
+    double overlap_us = 0.5, overlap_degraded = 0.20;
 };
 
 struct Quality {

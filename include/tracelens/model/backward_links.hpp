@@ -67,7 +67,7 @@ inline bool is_backward_wrapper(const Trace& trace, EventId event) noexcept {
 /// Of all events with one sequence number: the first wrapper in the file, and the latest other event on
 /// another thread.
 inline std::vector<std::pair<EventId, EventId>> backward_by_sequence(const Trace& trace) {
-    const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace);
+    const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace.tracks);
     std::vector<EventId> events;
     for (EventId event = 0; event < trace.size(); ++event) {
         const bool op = field_family(trace.kind[event]) == FieldFamily::op;
@@ -103,7 +103,7 @@ inline std::vector<std::pair<EventId, EventId>> backward_by_sequence(const Trace
 /// The innermost op on a lane that contains a moment, among ops sorted by (lane, start).
 class EnclosingOps {
   public:
-    explicit EnclosingOps(const Trace& trace) : trace_(trace), lanes_(lanes_of_tracks(trace)) {
+    explicit EnclosingOps(const Trace& trace) : trace_(trace), lanes_(lanes_of_tracks(trace.tracks)) {
         for (EventId event = 0; event < trace.size(); ++event) {
             if (trace.kind[event] == EventKind::cpu_op) ops_.push_back(event);
         }

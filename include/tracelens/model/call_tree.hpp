@@ -94,6 +94,10 @@ class CallTree {
     EventKind kind(NodeId node) const noexcept {
         return is_overlay(node) ? overlay(node).kind : trace_->kind[node];
     }
+    ArgsId args(NodeId node) const noexcept {
+        return is_overlay(node) ? overlay(node).args : trace_->args[node];
+    }
+
     /// Where the node runs; an overlay node runs where its parent does.
     TrackId track(NodeId node) const noexcept {
         while (is_overlay(node) && parent_[node] != no_node) node = parent_[node];
@@ -112,17 +116,7 @@ class CallTree {
     /// Visits every node below the roots, parents first, children in their order.
     template <class Visit>
     void for_each_preorder(Visit visit) const {
-        std::vector<NodeId> pending(roots_.rbegin(), roots_.rend());
-        std::vector<NodeId> children;
-        while (!pending.empty()) {
-            const NodeId node = pending.back();
-            pending.pop_back();
-            visit(node);
-            children.clear();
-            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at])
-                children.push_back(at);
-            pending.insert(pending.end(), children.rbegin(), children.rend());
-        }
+        walk_preorder(roots_, visit);
     }
 
     // --- overlay nodes; call `refresh` after a batch of changes ---
@@ -154,7 +148,8 @@ class CallTree {
         if (set_parent) parent_[node] = parent_node;
     }
 
-    /// Takes `node` out of the children of `parent`. O(children before it).
+    /// Takes `node` out of the children of `parent`; its own way up stays until it is given another.
+    /// O(children before it).
     void remove_child(NodeId parent_node, NodeId node) {
         NodeId before = no_node;
         for (NodeId at = first_child_[parent_node]; at != no_node; before = at, at = next_sibling_[at]) {
@@ -162,7 +157,6 @@ class CallTree {
             (before == no_node ? first_child_[parent_node] : next_sibling_[before]) = next_sibling_[node];
             if (last_child_[parent_node] == node) last_child_[parent_node] = before;
             next_sibling_[node] = no_node;
-            if (parent_[node] == parent_node) parent_[node] = no_node;
             return;
         }
     }
@@ -210,7 +204,9 @@ class CallTree {
     }
 
     void nest_host_events(const CallTreeOptions& options) {
-        const std::vector<std::uint32_t> lanes = detail::lanes_of_tracks(*trace_);
+        // The reference knows no ranks: merged ranks with equal thread numbers are one thread to it.
+        const bool ranks = options.overrun == OverrunRule::clip;
+        const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_->tracks, ranks);
         std::vector<std::vector<OpenFrame>> open(trace_->tracks.size());
         const Ticks microsecond = trace_->ticks_per_us;
         for (EventId event = 0; event < trace_->size(); ++event) {
@@ -263,15 +259,35 @@ class CallTree {
         }
     }
 
+    template <class Visit>
+    void walk_preorder(const std::vector<NodeId>& from, Visit& visit) const {
+        std::vector<NodeId> pending(from.rbegin(), from.rend());
+        std::vector<NodeId> children;
+        while (!pending.empty()) {
+            const NodeId node = pending.back();
+            pending.pop_back();
+            visit(node);
+            children.clear();
+            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at])
+                children.push_back(at);
+            pending.insert(pending.end(), children.rbegin(), children.rend());
+        }
+    }
+
     void collect_roots() {
         roots_.clear();
         cpu_roots_.clear();
+        unrooted_.clear();
+        std::vector<bool> is_child(node_count(), false);
         for (NodeId node = 0; node < node_count(); ++node) {
-            if (!contains(node) || was_dropped(node)) continue;
-            if (parent_[node] == no_node) roots_.push_back(node);
+            for (NodeId at = first_child_[node]; at != no_node; at = next_sibling_[at]) is_child[at] = true;
         }
-        // An op is a root of its thread when no op is above it; parents come before children in node order
-        // except for overlay nodes, so one pass over events needs only the parent's answer.
+        for (NodeId node = 0; node < node_count(); ++node) {
+            if (!contains(node) || is_child[node]) continue;
+            parent_[node] = no_node;  // taken out of its parent's children
+            (was_dropped(node) ? unrooted_ : roots_).push_back(node);
+        }
+        // An op is a root of its thread when no op is above it.
         std::vector<bool> under_op(node_count(), false);
         for_each_preorder([&](NodeId node) {
             const NodeId above = parent_[node];
@@ -287,14 +303,16 @@ class CallTree {
         gpu_begin_.assign(node_count(), 0);
         gpu_end_.assign(node_count(), 0);
         std::vector<NodeId> preorder;
-        for_each_preorder([&](NodeId node) {
+        const auto enter = [&](NodeId node) {
             gpu_begin_[node] = gpu_end_[node] = static_cast<std::uint32_t>(gpu_order_.size());
             preorder.push_back(node);
             if (is_overlay(node) || !is_gpu_work(trace_->kind[node])) return;
             gpu_order_.push_back(node);
             gpu_prefix_.push_back(gpu_prefix_.back() + trace_->duration(node));
             gpu_end_[node] = static_cast<std::uint32_t>(gpu_order_.size());
-        });
+        };
+        walk_preorder(roots_, enter);
+        walk_preorder(unrooted_, enter);  // dropped calls still own their GPU work
         // Children end before their parent does, and stand behind it in preorder.
         for (auto node = preorder.rbegin(); node != preorder.rend(); ++node) {
             for (NodeId child = first_child_[*node]; child != no_node; child = next_sibling_[child]) {
@@ -311,6 +329,7 @@ class CallTree {
     std::vector<std::uint8_t> flags_;
     std::vector<OverlayNode> overlays_;
     std::vector<NodeId> roots_;
+    std::vector<NodeId> unrooted_;  // dropped nodes
     std::vector<NodeId> cpu_roots_;
     std::vector<std::uint32_t> gpu_begin_;
     std::vector<std::uint32_t> gpu_end_;

@@ -78,21 +78,6 @@ class Links {
 
 namespace detail {
 
-/// Position of every (process, thread) pair among the distinct ones, by track.
-inline std::vector<std::uint32_t> lanes_of_tracks(const Trace& trace) {
-    KeyGrouper parts;
-    KeyGrouper lanes;
-    std::vector<std::uint32_t> result(trace.tracks.size());
-    const auto part = [&](const TrackPart& each) {
-        return parts.group_of(static_cast<std::uint64_t>(each.value), static_cast<std::uint64_t>(each.form));
-    };
-    for (std::uint32_t i = 0; i < result.size(); ++i) {
-        const Track& track = trace.tracks[TrackId{i}];
-        result[i] = lanes.group_of(part(track.pid), part(track.tid));
-    }
-    return result;
-}
-
 /// Position of every (process, rank) pair among the distinct ones, by track.
 inline std::vector<std::uint32_t> processes_of_tracks(const Trace& trace) {
     KeyGrouper parts;
@@ -152,7 +137,7 @@ class CorrelationLinker {
         return by_external_id_ ? fields.external_id : fields.correlation;
     }
 
-    /// Calls with the event's id; of its own rank when any of them has it.
+    /// Calls with the event's id that are not of another rank.
     std::span<const EventId> candidates_of(EventId event) {
         const std::int64_t id = id_of(event);
         if (id <= 0) return {};
@@ -163,12 +148,13 @@ class CorrelationLinker {
         while (last != calls_.end() && id_of(*last) == id) ++last;
         const std::span<const EventId> all(first, last);
         const std::int64_t rank = trace_.track_of(event).rank;
-        if (all.size() < 2 || rank == no_number) return all;
+        if (rank == no_number) return all;
         same_rank_.clear();
         for (const EventId call : all) {
-            if (trace_.track_of(call).rank == rank) same_rank_.push_back(call);
+            const std::int64_t of_call = trace_.track_of(call).rank;
+            if (of_call == rank || of_call == no_number) same_rank_.push_back(call);
         }
-        return same_rank_.empty() ? all : std::span<const EventId>(same_rank_);
+        return same_rank_;
     }
 
     /// Which process launches on which device: ids that only one process uses decide. Where every id is used
@@ -253,25 +239,27 @@ class CorrelationLinker {
         return best;
     }
 
-    /// Flows tie what has no usable id: the finish sits on the GPU event, the start on the call or op.
+    /// Flows tie what ids do not: the finish sits on the GPU event, the start on the call or op.
     void link_by_flows() {
         std::vector<EventId> unlinked;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event && id_of(event) <= 0)
-                unlinked.push_back(event);
+            if (is_gpu_work(trace_.kind[event]) && launch_[event] == no_event) unlinked.push_back(event);
         }
         if (unlinked.empty() || trace_.flows.empty()) return;
         struct Start {
-            std::int64_t id;
+            std::pair<std::int64_t, std::int64_t> key;  // rank, id
             const Flow* flow;
+        };
+        const auto key_of = [&](const Flow& flow) {
+            return std::pair{trace_.tracks[flow.track].rank, flow.id};
         };
         std::vector<Start> starts;
         for (const Flow& flow : trace_.flows) {
-            if (flow.phase == 's' && is_launch_flow(flow)) starts.push_back({flow.id, &flow});
+            if (flow.phase == 's' && is_launch_flow(flow)) starts.push_back({key_of(flow), &flow});
         }
         std::stable_sort(starts.begin(), starts.end(),
-                         [](const Start& a, const Start& b) { return a.id < b.id; });
-        const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_);
+                         [](const Start& a, const Start& b) { return a.key < b.key; });
+        const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_.tracks);
         const auto place = [&](TrackId track, Ticks time) { return std::pair{lanes[to_index(track)], time}; };
         std::sort(unlinked.begin(), unlinked.end(), [&](EventId a, EventId b) {
             return place(trace_.track[a], trace_.start[a]) < place(trace_.track[b], trace_.start[b]);
@@ -299,9 +287,9 @@ class CorrelationLinker {
             const auto [gpu_first, gpu_last] = find_all(unlinked, flow);
             if (gpu_first == gpu_last) continue;
             const auto start =
-                std::lower_bound(starts.begin(), starts.end(), flow.id,
-                                 [](const Start& each, std::int64_t id) { return each.id < id; });
-            if (start == starts.end() || start->id != flow.id) continue;
+                std::lower_bound(starts.begin(), starts.end(), key_of(flow),
+                                 [](const Start& each, const auto& key) { return each.key < key; });
+            if (start == starts.end() || start->key != key_of(flow)) continue;
             const auto [host_first, host_last] = find_all(hosts, *start->flow);
             if (host_first == host_last) continue;
             const EventId host = *(host_last - 1);  // the innermost of those that start together
@@ -330,7 +318,7 @@ class CorrelationLinker {
 /// Links as the reference does: spec 01, sections 5.3, 5.5 and 7.
 class ReferenceLinker {
   public:
-    explicit ReferenceLinker(const Trace& trace) : trace_(trace), lanes_(lanes_of_tracks(trace)) {}
+    explicit ReferenceLinker(const Trace& trace) : trace_(trace), lanes_(lanes_of_tracks(trace.tracks)) {}
 
     std::vector<EventId> link() {
         choose_key();
@@ -347,7 +335,9 @@ class ReferenceLinker {
         std::vector<EventId> calls;
         std::vector<EventId> linked_kinds;
         for (EventId event = 0; event < trace_.size(); ++event) {
-            if (field_family(trace_.kind[event]) == FieldFamily::launch) linked_kinds.push_back(event);
+            const FieldFamily family = field_family(trace_.kind[event]);
+            const bool annotates = !by_correlation_ && family == FieldFamily::op;
+            if (family == FieldFamily::launch || annotates) linked_kinds.push_back(event);
         }
         std::sort(linked_kinds.begin(), linked_kinds.end(), by_file);
         for (const EventId event : linked_kinds) {
@@ -419,6 +409,7 @@ class ReferenceLinker {
     }
 
     std::int64_t id_of(EventId event) const noexcept {
+        if (field_family(trace_.kind[event]) == FieldFamily::op) return trace_.op_fields(event).external_id;
         const LaunchFields& fields = trace_.launch_fields(event);
         return by_correlation_ ? fields.correlation : fields.external_id;
     }

@@ -49,7 +49,7 @@ inline std::vector<std::string> recorded_device_names(const Trace& trace) {
     std::vector<std::string> names;
     detail::for_each_element(trace.property("deviceProperties").value_or(""), [&](std::string_view device) {
         detail::for_each_member(device, [&](std::string_view key, std::string_view value) {
-            if (key != "name" || value.size() <= 2) return;
+            if (key != "name" || value.size() <= 2 || value.front() != '"') return;
             std::string name;
             decode_json_string(value.substr(1, value.size() - 2), name);
             names.push_back(std::move(name));

@@ -100,33 +100,44 @@ class TraceAssembler {
             maps_[b].tracks.resize(builders_[b].tracks_.size());
             maps_[b].signatures.resize(builders_[b].signatures_.size());
         }
-        // Values that a builder held before its first segment come first.
-        for (std::size_t b = 0; b < builders_.size(); ++b) {
-            merge_range(b, Sizes{}, builders_[b].segments_.front().begin);
+        // Strings of all segments first: tracks and signatures may refer to any of them. Values that a
+        // builder held before its first segment come first.
+        for (const auto merge : {&TraceAssembler::merge_strings, &TraceAssembler::merge_tracks,
+                                 &TraceAssembler::merge_signatures}) {
+            for (std::size_t b = 0; b < builders_.size(); ++b) {
+                (this->*merge)(b, Sizes{}, builders_[b].segments_.front().begin);
+            }
+            for (const Stretch& stretch : stretches_)
+                (this->*merge)(stretch.builder, stretch.segment->begin, stretch.end);
         }
-        for (const Stretch& stretch : stretches_)
-            merge_range(stretch.builder, stretch.segment->begin, stretch.end);
     }
 
-    void merge_range(std::size_t b, const Sizes& begin, const Sizes& end) {
-        TraceBuilder& builder = builders_[b];
-        IdMaps& map = maps_[b];
+    void merge_strings(std::size_t b, const Sizes& begin, const Sizes& end) {
+        const StringPool& strings = builders_[b].strings_;
         for (std::size_t i = begin.strings; i < end.strings; ++i) {
             const StringId id{static_cast<std::uint32_t>(i)};
-            map.strings[i] = trace_.strings.intern_hashed(builder.strings_[id], builder.strings_.hash(id));
+            maps_[b].strings[i] = trace_.strings.intern_hashed(strings[id], strings.hash(id));
         }
+    }
+
+    void merge_tracks(std::size_t b, const Sizes& begin, const Sizes& end) {
+        IdMaps& map = maps_[b];
         for (std::size_t i = begin.tracks; i < end.tracks; ++i) {
-            Track track = builder.tracks_[TrackId{static_cast<std::uint32_t>(i)}];
+            Track track = builders_[b].tracks_[TrackId{static_cast<std::uint32_t>(i)}];
             for (TrackPart* part : {&track.pid, &track.tid}) {
                 if (part->form != TrackPart::Form::text) continue;
                 *part = TrackPart::text(map.strings[static_cast<std::size_t>(part->value)]);
             }
             map.tracks[i] = trace_.tracks.intern(track);
         }
+    }
+
+    void merge_signatures(std::size_t b, const Sizes& begin, const Sizes& end) {
+        IdMaps& map = maps_[b];
         std::vector<Arg> args;
         for (std::size_t i = begin.signatures; i < end.signatures; ++i) {
             args.clear();
-            for (const Arg& arg : builder.signatures_[ArgsId{static_cast<std::uint32_t>(i)}]) {
+            for (const Arg& arg : builders_[b].signatures_[ArgsId{static_cast<std::uint32_t>(i)}]) {
                 args.push_back({map.strings[to_index(arg.key)], map.strings[to_index(arg.value)]});
             }
             map.signatures[i] = trace_.signatures.intern(args);
@@ -163,8 +174,9 @@ class TraceAssembler {
 
     /// Gives every B event the time to its E event, matched innermost first on each track.
     void close_spans() {
+        const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_.tracks);
         struct Edge {
-            TrackId track;
+            std::uint32_t lane;
             std::uint32_t file_index;
             bool is_end;
             TimeWord time;
@@ -177,25 +189,25 @@ class TraceAssembler {
             const std::size_t base = std::size_t{first_block_[stretch.builder]} << block_bits;
             for (std::size_t i = stretch.segment->begin.span_begins; i < stretch.end.span_begins; ++i) {
                 const std::uint32_t row = builder.span_begins_[i];
-                edges.push_back({map.tracks[to_index(builder.track_[row])],
+                edges.push_back({lanes[to_index(map.tracks[to_index(builder.track_[row])])],
                                  builder.file_index_[row] + stretch.first_file_index, false,
                                  builder.start_[row], static_cast<std::uint32_t>(base + row)});
             }
             for (std::size_t i = stretch.segment->begin.span_ends; i < stretch.end.span_ends; ++i) {
                 const auto& end = builder.span_ends_[i];
-                edges.push_back({map.tracks[to_index(end.track)], end.file_index + stretch.first_file_index,
-                                 true, end.time, 0});
+                edges.push_back({lanes[to_index(map.tracks[to_index(end.track)])],
+                                 end.file_index + stretch.first_file_index, true, end.time, 0});
             }
         }
         std::sort(edges.begin(), edges.end(), [this](const Edge& a, const Edge& b) {
-            if (a.track != b.track) return a.track < b.track;
+            if (a.lane != b.lane) return a.lane < b.lane;
             if (a.time != b.time) return earlier(a.time, b.time);
             return a.file_index < b.file_index;
         });
         std::uint64_t unmatched = 0;
         std::vector<const Edge*> open;
         for (std::size_t i = 0; i < edges.size(); ++i) {
-            if (i > 0 && edges[i].track != edges[i - 1].track) {
+            if (i > 0 && edges[i].lane != edges[i - 1].lane) {
                 unmatched += open.size();
                 open.clear();
             }
@@ -245,7 +257,13 @@ class TraceAssembler {
     /// rounded start and end is an integer, as far as the whole span fits 62 bits (design.md, "The trace
     /// model").
     void choose_ticks() {
-        if (rows_.empty()) return;
+        constexpr int usual_bits = 12;  // of absolute Unix microseconds
+        if (rows_.empty()) {
+            if (trace_.timestamps == Timestamps::exact) return;
+            tick_bits_ = usual_bits;
+            trace_.ticks_per_us = std::int64_t{1} << usual_bits;
+            return;
+        }
         if (trace_.timestamps == Timestamps::exact) {
             std::int64_t first = std::numeric_limits<std::int64_t>::max();
             for (const TraceBuilder& builder : builders_) {

@@ -89,4 +89,19 @@ class TrackTable {
     std::uint32_t last_ = 0;
 };
 
+/// Position of every (process, thread) pair among the distinct ones, by track; with `ranks`, of every (rank,
+/// process, thread). A track on a device and one on a host may share a pair.
+inline std::vector<std::uint32_t> lanes_of_tracks(const TrackTable& tracks, bool ranks = false) {
+    TrackTable lanes;
+    std::vector<std::uint32_t> result;
+    for (std::uint32_t i = 0; i < tracks.size(); ++i) {
+        Track lane = tracks[TrackId{i}];
+        lane.on_device = false;
+        lane.device = lane.stream = no_number;
+        if (!ranks) lane.rank = no_number;
+        result.push_back(to_index(lanes.intern(lane)));
+    }
+    return result;
+}
+
 }  // namespace tracelens

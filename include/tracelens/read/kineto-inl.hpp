@@ -347,6 +347,8 @@ class WindowWorker {
 /// Adds the keys of `text`, members of the top-level object without its braces. Returns false when something
 /// in it cannot be read.
 inline bool add_properties(std::vector<Property>& to, std::string_view text) {
+    constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
+    if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
     JsonScanner scanner(text);
     scanner.take('{');
     scanner.take(',');
@@ -360,7 +362,12 @@ inline bool add_properties(std::vector<Property>& to, std::string_view text) {
         decode_json_string(key, key_text);
         std::string json;
         append_compact_json(json, value);
-        to.push_back({key_text, std::move(json)});
+        const auto known =
+            std::find_if(to.begin(), to.end(), [&](const Property& each) { return each.key == key_text; });
+        if (known == to.end())
+            to.push_back({key_text, std::move(json)});
+        else
+            known->json = std::move(json);  // of equal keys the last one counts
         if (!scanner.take(',')) break;
     }
     scanner.take('}');

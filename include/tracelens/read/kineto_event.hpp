@@ -2,6 +2,7 @@
 /// parse: the fast and the tolerant parser both feed it. (Format: spec 01, section 3.)
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <limits>
@@ -111,6 +112,8 @@ class KinetoEvent {
 
     /// Interprets the fields and adds the event to the builder.
     void finish() {
+        if (name_ == "null") name_ = {};
+        if (category_ == "null") category_ = {};
         const std::string_view phase = detail::unquoted(phase_);
         const char code = phase.size() == 1 ? phase[0] : '\0';
         switch (code) {
@@ -184,10 +187,17 @@ class KinetoEvent {
         return us && *us > wrap_us - 3.6e9 && *us <= wrap_us;
     }
 
+    /// Text that is no JSON value where a number belongs is damage, and not only an odd value.
+    void note_bad_word(std::string_view raw) noexcept {
+        const bool is_word = !raw.empty() && raw.front() != '"' && raw.front() != '{' && raw.front() != '[';
+        if (is_word) flaws_ |= detail::word_flaws(raw) & json_structure;
+    }
+
     /// The event's start; false when it must be dropped.
     bool read_start(TimeWord& start) {
         const TimeStatus status = read_time(time_, start);
         if (status == TimeStatus::ok) return true;
+        if (status == TimeStatus::missing) note_bad_word(time_);
         const Defect defect = status == TimeStatus::missing      ? Defect::no_time
                               : status == TimeStatus::not_finite ? Defect::not_finite_time
                                                                  : Defect::time_overflow;
@@ -201,6 +211,7 @@ class KinetoEvent {
         switch (read_time(duration_, duration)) {
             case TimeStatus::ok: break;
             case TimeStatus::missing:
+                note_bad_word(duration_);
                 tally.add(Defect::bad_duration, offset_, name);
                 duration = time_from_ns(builder_.timestamps(), 0);
                 return true;
@@ -337,36 +348,60 @@ class KinetoEvent {
         return static_cast<std::int64_t>(hash_bytes(token));
     }
 
-    /// Spreads the arguments over the event's fields; what is left becomes its signature.
+    /// Spreads the arguments over the fields of the event's kind; what is left becomes its signature.
     void sort_args(CompleteEvent& event) {
         device_ = stream_ = rank_ = no_number;
         const bool on_device = is_on_device(event.kind);
+        const FieldFamily family = field_family(event.kind);
+        const bool op = family == FieldFamily::op;
+        const bool frame = family == FieldFamily::frame;
+        const bool launch = family == FieldFamily::launch;
         shared_args_.clear();
         for (const auto& [key, raw] : args_) {
             using detail::ArgSlot;
+            bool taken = true;
             switch (detail::arg_slot(key)) {
                 case ArgSlot::external_id:
-                    event.op.external_id = event.launch.external_id = integer(raw);
+                    taken = op || launch;
+                    if (op) event.op.external_id = integer(raw);
+                    if (launch) event.launch.external_id = integer(raw);
                     break;
-                case ArgSlot::record_function_id: event.op.record_function_id = integer(raw); break;
-                case ArgSlot::sequence_number: event.op.sequence_number = integer(raw); break;
-                case ArgSlot::forward_thread: event.op.forward_thread = small_integer(raw); break;
-                case ArgSlot::ev_idx: event.op.ev_idx = event.frame.ev_idx = small_integer(raw); break;
-                case ArgSlot::python_id: event.frame.python_id = small_integer(raw); break;
-                case ArgSlot::parent_id: event.frame.parent_id = small_integer(raw); break;
-                case ArgSlot::module_id: event.frame.module_id = small_integer(raw); break;
-                case ArgSlot::correlation: event.launch.correlation = integer(raw); break;
+                case ArgSlot::ev_idx:
+                    taken = op || frame;
+                    if (op) event.op.ev_idx = small_integer(raw);
+                    if (frame) event.frame.ev_idx = small_integer(raw);
+                    break;
+                case ArgSlot::record_function_id:
+                    if ((taken = op)) event.op.record_function_id = integer(raw);
+                    break;
+                case ArgSlot::sequence_number:
+                    if ((taken = op)) event.op.sequence_number = integer(raw);
+                    break;
+                case ArgSlot::forward_thread:
+                    if ((taken = op)) event.op.forward_thread = small_integer(raw);
+                    break;
+                case ArgSlot::python_id:
+                    if ((taken = frame)) event.frame.python_id = small_integer(raw);
+                    break;
+                case ArgSlot::parent_id:
+                    if ((taken = frame)) event.frame.parent_id = small_integer(raw);
+                    break;
+                case ArgSlot::module_id:
+                    if ((taken = frame)) event.frame.module_id = small_integer(raw);
+                    break;
+                case ArgSlot::correlation:
+                    if ((taken = launch)) event.launch.correlation = integer(raw);
+                    break;
                 case ArgSlot::rank: rank_ = integer(raw); break;
                 case ArgSlot::device:
-                    device_ = integer(raw);
-                    if (!on_device) add_to_signature(key, raw);
+                    if ((taken = on_device)) device_ = integer(raw);
                     break;
                 case ArgSlot::stream:
-                    stream_ = integer(raw);
-                    if (!on_device) add_to_signature(key, raw);
+                    if ((taken = on_device)) stream_ = integer(raw);
                     break;
-                default: add_to_signature(key, raw); break;
+                default: taken = false; break;
             }
+            if (!taken) add_to_signature(key, raw);
         }
         event.args = signature();
     }
@@ -412,7 +447,13 @@ class KinetoEvent {
             const StringId key_id = builder_.strings().intern(decoded_);
             compact_.clear();
             flaws |= append_compact_json(compact_, raw);
-            list.push_back({key_id, builder_.strings().intern(compact_)});
+            const StringId value = builder_.strings().intern(compact_);
+            const auto known =
+                std::find_if(list.begin(), list.end(), [&](const Arg& arg) { return arg.key == key_id; });
+            if (known == list.end())
+                list.push_back({key_id, value});
+            else
+                known->value = value;  // of equal keys the last one counts
         }
         return {builder_.signatures().intern(list), static_cast<std::uint8_t>(flaws)};
     }

@@ -13,12 +13,13 @@
 
 namespace tracelens {
 
-/// Text for a table cell: pipes are escaped, line ends become spaces, and `<` cannot open an HTML tag.
+/// Text for a table cell: pipes and backslashes are escaped, line ends become spaces, and `<` cannot open an
+/// HTML tag.
 inline std::string markdown_cell(std::string_view text) {
     std::string out;
     for (const char c : text) {
-        if (c == '|')
-            out += "\\|";
+        if (c == '|' || c == '\\')
+            (out += '\\') += c;
         else if (c == '\n' || c == '\r' || c == '\t')
             out += ' ';
         else if (c == '<')
