@@ -129,7 +129,7 @@ void ModelOps::collective(std::string_view op, std::string_view name, const Tens
     builder.call(Api::record_event);
     builder.call(Api::wait_event, Action::Effect::streams_join, collective_stream);
     builder.call(Api::query_capture);
-    builder.launch(Api::launch_collective, device.collective(what, options.world_size));
+    builder.launch(Api::launch_collective, device.collective(what, options.world_size, collective_count_++));
     builder.call(Api::record_event);
 }
 

@@ -54,7 +54,8 @@ enum class WorkKind : std::uint8_t { kernel, memcpy, memset };
 struct WorkInfo {
     WorkKind kind = WorkKind::kernel;
     std::string name;
-    std::string copy_kind;  ///< DtoD, DtoH, HtoD
+    std::string copy_kind;   ///< DtoD, DtoH, HtoD
+    bool is_legacy = false;  ///< a copy or fill that is recorded as a kernel
     std::array<std::int64_t, 3> grid{1, 1, 1};
     std::array<std::int64_t, 3> block{1, 1, 1};
     std::int64_t shared_memory = 0;
@@ -81,6 +82,7 @@ enum class Api : std::uint8_t {
     query_properties,
     query_capture,
     set_attribute,
+    launch_graph,
     count,
 };
 

@@ -61,9 +61,22 @@ std::string nvidia_gemm_name(std::int64_t tile_m, std::int64_t tile_n, GemmLayou
     return "nvjet_tst_" + tile + "_64x4_2x1_v_bz_coopA_" + suffix[which];
 }
 
+/// What collective kernels are called in different libraries and versions.
+constexpr std::array collective_variants{
+    "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)",
+    "ncclKernel_AllGather_RING_LL_Sum_int8_t(ncclDevComm*, unsigned long, ncclWork*)",
+    "rcclGenericKernel<1, false>(ncclDevComm*, channelMasks, ncclWork*)",
+    "mscclKernel_Sum_half_LL_false",
+    "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)",
+    "void cross_device_reduce_1stage<bf16, 8>(RankData*, RankSignals, bf16*, int, int)"};
+
 }  // namespace
 
-Device::Device(Vendor vendor) : vendor_(vendor), facts_(vendor == Vendor::amd ? mi300x : h100) {}
+Device::Device(const Options& options)
+    : vendor_(options.vendor),
+      facts_(options.vendor == Vendor::amd ? mi300x : h100),
+      has_legacy_copies_(has(options, Defect::rocm_legacy_copies)),
+      has_collective_variants_(has(options, Defect::collective_names)) {}
 
 ApiFacts Device::api(Api api) const {
     // AMD: memsets, queries and synchronisation start no flow; NVIDIA: only what the device sees starts one.
@@ -82,6 +95,7 @@ ApiFacts Device::api(Api api) const {
         {"hipGetDevicePropertiesR0600", 370, false, false},
         {"hipStreamIsCapturing", 290, false, false},
         {"hipPointerGetAttribute", 264, false, false},
+        {"hipGraphLaunch", 215, false, false},
     }};
     static constexpr std::array<ApiFacts, static_cast<std::size_t>(Api::count)> cuda{{
         {"cudaLaunchKernel", 211, false, true},
@@ -98,6 +112,7 @@ ApiFacts Device::api(Api api) const {
         {"cudaFuncGetAttributes", 15, false, false},
         {"cudaStreamIsCapturing", 317, false, false},
         {"cudaFuncSetAttribute", 273, false, false},
+        {"cudaGraphLaunch", 311, false, false},
     }};
     return (is_amd() ? hip : cuda)[static_cast<std::size_t>(api)];
 }
@@ -239,13 +254,14 @@ WorkInfo Device::multi_tensor(std::string_view functor, int lists, std::int64_t 
                   moving(4 * count * (lists + 1)) + 2500);
 }
 
-WorkInfo Device::collective(const Collective& what, int world_size) const {
+WorkInfo Device::collective(const Collective& what, int world_size, std::size_t variant) const {
     std::string name = "ncclDevKernel_Generic_1(ncclDevKernelArgsStorage<4096ul>)";
     if (!is_amd()) {
         const bool is_reduce = what.name == "allreduce";
         name = is_reduce ? "ncclDevKernel_AllReduce_Sum_bf16_RING_LL(ncclDevKernelArgsStorage<4096ul>)"
                          : "ncclDevKernel_AllGather_RING_LL(ncclDevKernelArgsStorage<4096ul>)";
     }
+    if (has_collective_variants_) name = collective_variants[variant % collective_variants.size()];
     const auto volume =
         static_cast<double>(std::max(what.in_elements, what.out_elements) * size_of(what.dtype));
     const double rounds = (what.name == "allreduce" ? 2.0 : 1.0) * (world_size - 1) / world_size;
@@ -265,6 +281,12 @@ WorkInfo Device::copy(std::string_view kind, std::int64_t count, bool is_pinned)
     const std::string source(kind.front() == 'H' ? host : "Device");
     const std::string target(kind.back() == 'H' ? host : "Device");
     work.name = "Memcpy " + std::string(kind) + " (" + source + " -> " + target + ')';
+    if (has_legacy_copies_) {
+        work.is_legacy = true;
+        work.name = kind == "HtoD"   ? "MEMORY_COPY_HOST_TO_DEVICE"
+                    : kind == "DtoH" ? "MEMORY_COPY_DEVICE_TO_HOST"
+                                     : "__amd_rocclr_copyBuffer";
+    }
     work.copy_kind = kind;
     work.bytes = count;
     const double rate = kind == "DtoD" ? facts_.bytes_per_ns * 0.3
@@ -277,7 +299,8 @@ WorkInfo Device::copy(std::string_view kind, std::int64_t count, bool is_pinned)
 WorkInfo Device::fill(std::int64_t count) const {
     WorkInfo work;
     work.kind = WorkKind::memset;
-    work.name = "Memset (Device)";
+    work.name = has_legacy_copies_ ? "__amd_rocclr_fillBufferAligned" : "Memset (Device)";
+    work.is_legacy = has_legacy_copies_;
     work.bytes = count;
     work.mean_ns =
         (is_amd() ? 3900 : 850) + std::llround(static_cast<double>(count) / (facts_.bytes_per_ns * 0.5));

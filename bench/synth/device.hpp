@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -27,7 +28,7 @@ struct DeviceFacts {
     int warp_size = 0;
     int processors = 0;
     std::int64_t shared_per_block = 0;
-    int process = 0;               ///< pid of the device's events
+    int first_process = 0;         ///< pid of the events of a node's first device
     std::array<int, 2> streams{};  ///< ids of compute_stream and collective_stream
     int memory_type = 0;           ///< `Device Type` of allocator instants
     double flops_per_ns = 0;       ///< dense bf16
@@ -43,9 +44,8 @@ enum class GemmLayout : std::uint8_t { forward, input_gradient, weight_gradient 
 /// floor).
 class Device {
   public:
-    explicit Device(Vendor vendor);
+    explicit Device(const Options& options);
 
-    [[nodiscard]] Vendor vendor() const { return vendor_; }
     [[nodiscard]] bool is_amd() const { return vendor_ == Vendor::amd; }
     [[nodiscard]] const DeviceFacts& facts() const { return facts_; }
     [[nodiscard]] ApiFacts api(Api api) const;
@@ -64,7 +64,8 @@ class Device {
                                      std::int64_t queries, std::int64_t keys, std::int64_t head_dim) const;
     [[nodiscard]] WorkInfo convolution(std::int64_t flops, std::int64_t blocks, int pass) const;
     [[nodiscard]] WorkInfo multi_tensor(std::string_view functor, int lists, std::int64_t elements) const;
-    [[nodiscard]] WorkInfo collective(const Collective& what, int world_size) const;
+    /// `variant` picks the kernel's name where a trace is to have several (Defect::collective_names).
+    [[nodiscard]] WorkInfo collective(const Collective& what, int world_size, std::size_t variant) const;
     /// kind: HtoD, DtoH or DtoD; pinned only matters for the name on NVIDIA.
     [[nodiscard]] WorkInfo copy(std::string_view kind, std::int64_t bytes, bool is_pinned) const;
     [[nodiscard]] WorkInfo fill(std::int64_t bytes) const;
@@ -76,6 +77,8 @@ class Device {
 
     Vendor vendor_;
     DeviceFacts facts_;
+    bool has_legacy_copies_;
+    bool has_collective_variants_;
 };
 
 /// Functors of ATen's element-wise kernels, for Device::elementwise() and Device::strided().

@@ -7,8 +7,6 @@
 namespace tracelens::synth {
 namespace {
 
-constexpr int event_level = 2;  // events are elements of a list in the top-level object
-
 void list(JsonText& json, const char* key, const std::array<std::int64_t, 3>& values) {
     json.key(key);
     json.begin_array();
@@ -78,9 +76,29 @@ JsonText EventTemplates::start_numbered(const char* category, std::string_view p
     return json;
 }
 
+void EventTemplates::time(JsonText& json, std::string_view key, Slot which) const {
+    json.key(key);
+    has_string_times_ ? json.string_with_slot("", which) : json.slot(which);
+}
+
 void EventTemplates::timed(JsonText& json) const {
-    json.field("ts", Slot::start);
-    json.field("dur", Slot::duration);
+    time(json, "ts", Slot::start);
+    time(json, "dur", Slot::duration);
+}
+
+void EventTemplates::begin_args(JsonText& json) const {
+    json.key("args");
+    json.begin_object();
+    if (options_.merged) json.field("rank", process_.rank);
+}
+
+Template EventTemplates::finish_without_args(JsonText& json) const {
+    if (options_.merged) {
+        begin_args(json);
+        json.end_object();
+    }
+    json.end_object();
+    return json.take();
 }
 
 Template EventTemplates::finish(JsonText& json) {
@@ -119,19 +137,18 @@ void EventTemplates::collective(JsonText& json, const Collective& what, bool is_
     json.field("Process Group Description", "default_pg");
     json.field("Process Group Ranks", ranks_text());
     if (!is_op) return;
-    json.field("Rank", options_.rank);
+    json.field("Rank", process_.rank);
     json.field("Global rank start", 0);
     json.field("Global rank stride", 1);
 }
 
 Template EventTemplates::op(const OpInfo& info) const {
     const char* category = info.is_annotation ? "user_annotation" : "cpu_op";
-    JsonText json = info.is_numbered ? start_numbered(category, info.name, host_process)
-                                     : start("X", category, info.name, host_process);
+    JsonText json = info.is_numbered ? start_numbered(category, info.name, process_.host)
+                                     : start("X", category, info.name, process_.host);
     json.field("tid", Slot::thread);
     timed(json);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     json.field("External id", Slot::first_id);
     json.field("Record function id", 0);
     if (info.sequence != SequenceUse::none) {
@@ -148,11 +165,10 @@ Template EventTemplates::op(const OpInfo& info) const {
 }
 
 Template EventTemplates::frame(const FrameInfo& info) const {
-    JsonText json = start("X", "python_function", info.name, host_process);
+    JsonText json = start("X", "python_function", info.name, process_.host);
     json.field("tid", Slot::thread);
     timed(json);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     if (info.module_id >= 0) json.field("Python module id", info.module_id);
     json.field("Python parent id", Slot::second_id_or_null);
     json.field("Python id", Slot::first_id);
@@ -162,11 +178,10 @@ Template EventTemplates::frame(const FrameInfo& info) const {
 
 Template EventTemplates::call(const CallInfo& info) const {
     const ApiFacts api = device_.api(info.api);
-    JsonText json = start("X", api.is_driver ? "cuda_driver" : "cuda_runtime", api.name, host_process);
+    JsonText json = start("X", api.is_driver ? "cuda_driver" : "cuda_runtime", api.name, process_.host);
     json.field("tid", Slot::thread);
     timed(json);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     if (info.has_external_id) json.field("External id", Slot::first_id);
     const WorkInfo* work = info.work == no_index ? nullptr : &catalogue_.works()[info.work];
     const bool is_amd_kernel = device_.is_amd() && work != nullptr && work->kind == WorkKind::kernel;
@@ -194,22 +209,23 @@ Template EventTemplates::call(const CallInfo& info) const {
 Template EventTemplates::work(const WorkInfo& info, bool has_external_id) const {
     static constexpr std::array categories{"kernel", "gpu_memcpy", "gpu_memset"};
     const DeviceFacts& facts = device_.facts();
-    JsonText json = start("X", categories[static_cast<std::size_t>(info.kind)], info.name, facts.process);
+    const char* category = info.is_legacy ? "kernel" : categories[static_cast<std::size_t>(info.kind)];
+    JsonText json = start("X", category, info.name, process_.device);
     json.field("tid", stream_id(info.stream));
     timed(json);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     if (has_external_id) json.field("External id", Slot::first_id);
     const bool is_kernel = info.kind == WorkKind::kernel;
     if (!device_.is_amd() && is_kernel) json.field("queued", 0);
-    json.field("device", facts.process);
+    json.field("device", process_.device);
     if (!device_.is_amd()) json.field("context", 1);
     json.field("stream", stream_id(info.stream));
     json.field("correlation", Slot::second_id);
     if (device_.is_amd())
-        json.field("kind", is_kernel                       ? "Dispatch Kernel"
+        json.field("kind", is_kernel || info.is_legacy     ? "Dispatch Kernel"
                            : info.kind == WorkKind::memset ? "Device"
                                                            : info.copy_kind);
+    if (info.is_legacy) return finish(json);
     if (!is_kernel) {
         // AMD's memsets carry no size.
         if (!device_.is_amd() || info.kind == WorkKind::memcpy) {
@@ -240,28 +256,44 @@ Template EventTemplates::work(const WorkInfo& info, bool has_external_id) const 
 }
 
 Template EventTemplates::work_annotation(const OpInfo& info, std::uint8_t stream) const {
-    const int process = device_.facts().process;
-    JsonText json = info.is_numbered ? start_numbered("gpu_user_annotation", info.name, process)
-                                     : start("X", "gpu_user_annotation", info.name, process);
+    JsonText json = info.is_numbered ? start_numbered("gpu_user_annotation", info.name, process_.device)
+                                     : start("X", "gpu_user_annotation", info.name, process_.device);
     json.field("tid", stream_id(stream));
     timed(json);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     json.field("External id", Slot::first_id);
     return finish(json);
 }
 
+Template EventTemplates::sync(std::string_view name) const {
+    JsonText json = start("X", "cuda_sync", name, process_.device);
+    json.field("tid", stream_id(compute_stream));
+    timed(json);
+    begin_args(json);
+    json.field("stream", stream_id(compute_stream));
+    json.field("correlation", Slot::second_id);
+    json.field("device", process_.device);
+    json.field("context", 1);
+    return finish(json);
+}
+
+Template EventTemplates::overhead(std::string_view name) const {
+    JsonText json = start("X", "overhead", name, -1);
+    json.field("tid", 0);
+    timed(json);
+    return finish_without_args(json);
+}
+
 Template EventTemplates::memory() const {
-    JsonText json = start("i", "cpu_instant_event", "[memory]", host_process);
+    JsonText json = start("i", "cpu_instant_event", "[memory]", process_.host);
     json.field("tid", Slot::thread);
-    json.field("ts", Slot::start);
-    json.key("args");
-    json.begin_object();
+    time(json, "ts", Slot::start);
+    begin_args(json);
     json.field("Total Reserved", device_.facts().global_memory / 2);
     json.field("Total Allocated", Slot::first_id);
     json.field("Bytes", Slot::duration_value);
     json.field("Addr", Slot::second_id);
-    json.field("Device Id", 0);
+    json.field("Device Id", process_.ordinal);
     json.field("Device Type", device_.facts().memory_type);
     json.field("Ev Idx", Slot::event_index);
     return finish(json);
@@ -273,14 +305,13 @@ Template EventTemplates::host_flow(const char* category, bool is_start) const {
     json.begin_object();
     json.field("ph", is_start ? "s" : "f");
     json.field("id", Slot::second_id);
-    json.field("pid", host_process);
+    json.field("pid", process_.host);
     json.field("tid", Slot::thread);
-    json.field("ts", Slot::start);
+    time(json, "ts", Slot::start);
     json.field("cat", category);
     json.field("name", category);
     if (!is_start) json.field("bp", "e");
-    json.end_object();
-    return json.take();
+    return finish_without_args(json);
 }
 
 Template EventTemplates::device_flow(std::uint8_t stream) const {
@@ -289,14 +320,13 @@ Template EventTemplates::device_flow(std::uint8_t stream) const {
     json.begin_object();
     json.field("ph", "f");
     json.field("id", Slot::second_id);
-    json.field("pid", device_.facts().process);
+    json.field("pid", process_.device);
     json.field("tid", stream_id(stream));
-    json.field("ts", Slot::start);
+    time(json, "ts", Slot::start);
     json.field("cat", "ac2g");
     json.field("name", "ac2g");
     json.field("bp", "e");
-    json.end_object();
-    return json.take();
+    return finish_without_args(json);
 }
 
 Template EventTemplates::metadata(const char* name, std::string_view process, int thread, const char* key,
@@ -306,11 +336,10 @@ Template EventTemplates::metadata(const char* name, std::string_view process, in
     json.begin_object();
     json.field("name", name);
     json.field("ph", "M");
-    json.field("ts", Slot::start);
+    time(json, "ts", Slot::start);
     json.field_raw("pid", process);
     json.field("tid", thread);
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     json.field_raw(key, value);
     return finish(json);
 }
@@ -325,8 +354,7 @@ Template EventTemplates::trace_span() const {
     json.field("pid", "Spans");
     json.field("tid", "PyTorch Profiler");
     json.field("name", "PyTorch Profiler (0)");
-    json.key("args");
-    json.begin_object();
+    begin_args(json);
     json.field("Op count", 0);
     return finish(json);
 }
@@ -340,9 +368,8 @@ Template EventTemplates::window_instant(const char* name, const char* process, c
     json.field("s", "g");
     json.field("pid", process);
     json.field("tid", thread);
-    json.field("ts", Slot::start);
-    json.end_object();
-    return json.take();
+    time(json, "ts", Slot::start);
+    return finish_without_args(json);
 }
 
 }  // namespace tracelens::synth

@@ -2,6 +2,7 @@
 // allocate, and, while recording, the autograd nodes that backward() replays in reverse.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -109,6 +110,7 @@ class ModelOps {
     std::vector<std::int64_t> temporaries_;
     std::vector<Tensor> parameters_;
     std::int64_t bucket_elements_ = 0;
+    std::size_t collective_count_ = 0;
 };
 
 }  // namespace tracelens::synth

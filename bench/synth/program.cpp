@@ -16,6 +16,7 @@ constexpr std::int32_t op_entry = 950;
 constexpr std::int32_t close_cost = 380;
 constexpr std::int32_t call_entry = 700;
 constexpr std::int32_t memory_entry = 240;
+constexpr std::int32_t graph_node_launch = 600;
 
 constexpr std::int32_t call_duration(Api api) {
     switch (api) {
@@ -151,6 +152,20 @@ void ProgramBuilder::launch(Api api, const WorkInfo& work, Action::Effect effect
     Action& action = add(Action::Kind::call, what, call_entry);
     action.inside_ns = call_duration(api);
     action.effect = effect;
+}
+
+void ProgramBuilder::launch_graph(const std::vector<Index>& works) {
+    const Index what = catalogue_.call({Api::launch_graph, no_index, false});
+    add(Action::Kind::call, what, call_entry).inside_ns =
+        call_duration(Api::launch_graph) + graph_node_launch * static_cast<std::int32_t>(works.size());
+    for (const Index work : works) add(Action::Kind::graph_node, work, 0);
+}
+
+void ProgramBuilder::blocked(Api api, std::uint8_t sync, std::int32_t share) {
+    const Index what = catalogue_.call({api, no_index, lane().ops > 0});
+    Action& action = add(Action::Kind::blocked_call, what, call_entry);
+    action.lane = sync;
+    action.inside_ns = share;
 }
 
 void ProgramBuilder::thread(std::uint8_t lane) {

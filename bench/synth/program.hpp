@@ -19,6 +19,8 @@ struct Action {
         call,           // runtime call, with device work if its CallInfo has some
         memory,         // allocator instant
         switch_thread,  // host execution goes on on another thread
+        graph_node,     // device work of the graph that the last call has launched
+        blocked_call,   // call that blocks the host while the device idles; leaves sync and overhead events
     };
     /// What a call does to the clocks besides taking time.
     enum class Effect : std::uint8_t {
@@ -29,10 +31,11 @@ struct Action {
     };
     Kind kind = Kind::close;
     Effect effect = Effect::none;
-    std::uint8_t lane = 0;       // switch_thread: the thread; streams_join: the stream that waits
-    Index what = no_index;       // frame, op or call
+    std::uint8_t lane = 0;       // switch_thread: the thread; streams_join: the stream that waits;
+                                 // blocked_call: what it waits for
+    Index what = no_index;       // frame, op or call; graph_node: work
     std::int32_t before_ns = 0;  // host time since the previous action
-    std::int32_t inside_ns = 0;  // own duration of leaves and calls
+    std::int32_t inside_ns = 0;  // own duration of leaves and calls; blocked_call: in 1/1000 of the step
     std::int32_t sequence = -1;  // counted from the first sequence number of the step
     std::int64_t bytes = 0;      // memory
     std::int64_t address = 0;    // memory
@@ -84,6 +87,10 @@ class ProgramBuilder {
     [[nodiscard]] Scope op(const OpInfo& info, std::int32_t sequence = -1);
     void call(Api api, Action::Effect effect = Action::Effect::none, std::uint8_t lane = 0);
     void launch(Api api, const WorkInfo& work, Action::Effect effect = Action::Effect::none);
+    /// Launches a graph whose nodes are `works`, one after the other.
+    void launch_graph(const std::vector<Index>& works);
+    /// A call that blocks for `share` thousandths of the step so far; `sync` is one of sync_names.
+    void blocked(Api api, std::uint8_t sync, std::int32_t share);
     /// Host work that leaves no event.
     void pause(std::int32_t ns) { pending_ns_ += ns; }
     void thread(std::uint8_t lane);

@@ -6,7 +6,19 @@ namespace tracelens::synth {
 namespace {
 
 constexpr std::int64_t trace_begin = 2'204'338'329'420'671;  // ns, about where current traces are
-constexpr std::int64_t queue_gap = 900;                      // between two kernels of one stream, ns
+constexpr std::int64_t trace_begin_since_1970 = 1'778'572'800'123'456'789;
+constexpr std::int64_t first_long_correlation = 1'778'572'800'123'456'701;
+constexpr std::int32_t queue_gap = 900;          // between two kernels of one stream, ns
+constexpr std::uint64_t latest_start = 400'000;  // of a rank's profiler after another's, ns
+constexpr std::uint64_t latest_finish = 1'200;   // of a collective on a rank after another, ns
+
+/// Spreads small numbers over 64 bits; 0 stays 0.
+constexpr std::uint64_t scramble(int number) {
+    std::uint64_t value = static_cast<std::uint64_t>(number) * 0xbf58476d1ce4e5b9U;
+    value ^= value >> 29;
+    value *= 0x94d049bb133111ebU;
+    return value ^ value >> 32;
+}
 
 /// Scales in 1/256, drawn uniformly: mostly near one, now and then a hiccup. A table costs less than a
 /// distribution.
@@ -25,28 +37,43 @@ constexpr std::array<std::int32_t, 16> collective_scales{216, 226, 236, 244, 250
 
 }  // namespace
 
-Timeline::Timeline(const Catalogue& catalogue, const Device& device, std::uint64_t seed)
+Timeline::Timeline(const Catalogue& catalogue, const Device& device, const Options& options, int rank,
+                   const CollectiveEnds* ends)
     : catalogue_(catalogue),
       device_(device),
-      random_(seed * 0x9e3779b97f4a7c15U + 0x1234567),
-      begin_(trace_begin + static_cast<std::int64_t>(seed % 1000) * 7'300'000'123),
-      now_(begin_ + 168'000),
-      correlation_(4000 + static_cast<std::int64_t>(seed % 97)),
+      ends_(ends),
+      rank_(rank),
+      random_(options.seed * 0x9e3779b97f4a7c15U + 0x1234567 + scramble(rank)),
+      // Devices of one kind differ by up to two percent; rank 0 has the nominal one.
+      speed_(256 + (rank == 0 ? 0 : static_cast<std::int64_t>(scramble(rank) % 11) - 5)),
+      begin_(has(options, Defect::string_times)
+                 ? trace_begin_since_1970
+                 : trace_begin + static_cast<std::int64_t>(options.seed % 1000) * 7'300'000'123),
+      correlation_(has(options, Defect::string_times) ? first_long_correlation
+                                                      : 4000 + static_cast<std::int64_t>(options.seed % 97)),
       sequence_base_(1100),
       allocated_(18'253'611'008) {
+    begin_ += static_cast<std::int64_t>(scramble(rank) % latest_start);
+    now_ = begin_ + 168'000;
+    step_begin_ = now_;
     stream_end_.fill(now_);
 }
 
-std::int32_t Timeline::vary(std::int32_t ns) {
+std::uint64_t Timeline::draw() {
     random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+    return random_;
+}
+
+std::int32_t Timeline::vary(std::int32_t ns) {
     // At least 10 ns, so that starts and ends on one thread never coincide.
-    return std::max(ns * host_scales[random_ >> 58] / 256, 10);
+    return std::max(ns * host_scales[draw() >> 58] / 256, 10);
 }
 
 std::int64_t Timeline::vary_work(const WorkInfo& work) {
-    random_ = random_ * 6364136223846793005U + 1442695040888963407U;
+    const std::uint64_t drawn = draw();
     const auto& scales = work.collective ? collective_scales : work_scales;
-    return work.mean_ns * scales[random_ >> 60] / 256 + static_cast<std::int64_t>(random_ >> 40 & 63);
+    return work.mean_ns * scales[drawn >> 60] / 256 * speed_ / 256 +
+           static_cast<std::int64_t>(drawn >> 40 & 63);
 }
 
 void Timeline::open_frames(const std::vector<Index>& frames) {
@@ -72,32 +99,47 @@ std::vector<Record> Timeline::close_frames() const {
 }
 
 void Timeline::run(const Program& program, std::vector<Record>& records) {
+    for (const Action& action : program.actions) perform(action, records);
+    end_step(program);
+}
+
+void Timeline::perform(const Action& action, std::vector<Record>& records) {
     using Kind = Action::Kind;
-    for (const Action& action : program.actions) {
-        now_ += vary(action.before_ns);
-        switch (action.kind) {
-            case Kind::open_frame:
-            case Kind::open_op: open(action, records); break;
-            case Kind::close: close(records); break;
-            case Kind::call: call(action, records); break;
-            case Kind::switch_thread: thread_ = action.lane; break;
-            case Kind::leaf_frame: {
-                const std::int64_t duration = vary(action.inside_ns);
-                const auto& parents = thread().python_ids;
-                records.push_back({now_, duration, ++python_id_, parents.empty() ? -1 : parents.back(),
-                                   action.what, RecordKind::frame, thread_});
-                now_ += duration;
-                break;
-            }
-            case Kind::memory:
-                allocated_ += action.bytes;
-                records.push_back(
-                    {now_, action.bytes, allocated_, action.address, no_index, RecordKind::memory, thread_});
-                break;
-        }
+    if (action.kind == Kind::graph_node) {
+        // Nodes of a graph depend on each other, whichever stream they are on.
+        const std::int64_t earliest = *std::max_element(stream_end_.begin(), stream_end_.end());
+        records.push_back(enqueue(action.what, last_call_, earliest));
+        return;
     }
+    now_ += vary(action.before_ns);
+    switch (action.kind) {
+        case Kind::open_frame:
+        case Kind::open_op: open(action, records); break;
+        case Kind::close: close(records); break;
+        case Kind::call: call(action, records); break;
+        case Kind::blocked_call: blocked_call(action, records); break;
+        case Kind::switch_thread: thread_ = action.lane; break;
+        case Kind::graph_node: break;
+        case Kind::leaf_frame: {
+            const std::int64_t duration = vary(action.inside_ns);
+            const auto& parents = thread().python_ids;
+            records.push_back({now_, duration, ++python_id_, parents.empty() ? -1 : parents.back(),
+                               action.what, RecordKind::frame, thread_});
+            now_ += duration;
+            break;
+        }
+        case Kind::memory:
+            allocated_ += action.bytes;
+            records.push_back(
+                {now_, action.bytes, allocated_, action.address, no_index, RecordKind::memory, thread_});
+            break;
+    }
+}
+
+void Timeline::end_step(const Program& program) {
     sequence_base_ += program.sequences;
     ++step_;
+    step_begin_ = now_;
 }
 
 void Timeline::open(const Action& action, std::vector<Record>& records) {
@@ -161,8 +203,9 @@ void Timeline::call(const Action& action, std::vector<Record>& records) {
     record.first = on.external_ids.empty() ? 0 : on.external_ids.back();
     record.second = ++correlation_;
 
+    last_call_ = record;
     Record work;
-    if (info.work != no_index) work = enqueue(info, record);
+    if (info.work != no_index) work = enqueue(info.work, record, 0);
     if (action.effect == Effect::wait_for_device) {
         record.duration = std::max(record.duration,
                                    *std::max_element(stream_end_.begin(), stream_end_.end()) + 2600 - now_);
@@ -177,27 +220,69 @@ void Timeline::call(const Action& action, std::vector<Record>& records) {
     now_ += record.duration;
 }
 
-Record Timeline::enqueue(const CallInfo& info, const Record& call) {
-    const WorkInfo& what = catalogue_.works()[info.work];
-    std::int64_t& stream_end = stream_end_[what.stream];
+void Timeline::blocked_call(const Action& action, std::vector<Record>& records) {
+    const std::int64_t duration =
+        std::max<std::int64_t>((now_ - step_begin_) * action.inside_ns / 1000, 20'000);
+    Record call;
+    call.kind = RecordKind::call;
+    call.what = action.what;
+    call.lane = thread_;
+    call.start = now_;
+    call.duration = duration;
+    call.first = thread().external_ids.empty() ? 0 : thread().external_ids.back();
+    call.second = ++correlation_;
+    records.push_back(call);
+    records.push_back(
+        {now_ + 1200, duration - 2400, 0, correlation_, action.lane, RecordKind::sync, compute_stream});
+    records.push_back({now_ + 2000, duration / 3, 0, 0, action.lane, RecordKind::overhead, compute_stream});
+    now_ += duration;
+}
+
+Record Timeline::enqueue(Index what, const Record& call, std::int64_t earliest) {
+    const WorkInfo& info = catalogue_.works()[what];
     Record work;
     work.kind = RecordKind::work;
-    work.what = info.work;
-    work.lane = what.stream;
-    work.first = call.first;
+    work.what = what;
+    work.lane = info.stream;
+    work.first = catalogue_.calls()[call.what].has_external_id ? call.first : 0;
     work.second = call.second;
-    work.start = std::max(call.start + call.duration + device_.facts().launch_latency_ns,
-                          stream_end + vary(queue_gap));
-    work.duration = vary_work(what);
-    stream_end = work.start + work.duration;
-    for (Thread& any : threads_) {
-        for (OpenAnnotation& annotation : any.annotations) {
-            Span& span = annotation.spans[what.stream];
-            if (span.end == 0) span.begin = work.start;
-            span.end = stream_end;
-        }
+    const std::int64_t free = std::max(earliest, stream_end_[info.stream]) + vary(queue_gap);
+    work.start = std::max(call.start + call.duration + device_.facts().launch_latency_ns, free);
+    work.duration = vary_work(info);
+    if (info.collective && ends_ != nullptr) {
+        settle(work, ends_->at(collective_));
+    } else {
+        stream_end_[work.lane] = work.start + work.duration;
+        cover(work);
     }
     return work;
+}
+
+bool Timeline::is_collective(const Action& action) const {
+    const Index work = action.kind == Action::Kind::graph_node ? action.what
+                       : action.kind == Action::Kind::call     ? catalogue_.calls()[action.what].work
+                                                               : no_index;
+    return work != no_index && catalogue_.works()[work].collective.has_value();
+}
+
+void Timeline::settle(Record& collective, std::int64_t end) {
+    // The last ranks of a ring are done a little later than the first.
+    const auto lag = static_cast<std::int64_t>((scramble(rank_) ^ scramble(static_cast<int>(collective_))) %
+                                               latest_finish);
+    ++collective_;
+    collective.duration = end + lag - collective.start;
+    stream_end_[collective.lane] = end + lag;
+    cover(collective);
+}
+
+void Timeline::cover(const Record& work) {
+    for (Thread& any : threads_) {
+        for (OpenAnnotation& annotation : any.annotations) {
+            Span& span = annotation.spans[work.lane];
+            if (span.end == 0) span.begin = work.start;
+            span.end = work.start + work.duration;
+        }
+    }
 }
 
 }  // namespace tracelens::synth

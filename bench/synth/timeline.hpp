@@ -18,7 +18,16 @@ enum class RecordKind : std::uint8_t {
     work,  // kernel, memcpy, memset
     memory,
     work_annotation,  // the device's side of an annotation
+    sync,             // what a blocked call waits for; `what` is one of sync_names
+    overhead,         // of the profiler; `what` is one of overhead_names
 };
+
+inline constexpr std::array sync_names{"Stream Synchronize", "Stream Wait Event", "Context Synchronize"};
+inline constexpr std::array overhead_names{"Activity Buffer Request", "Buffer Flush",
+                                           "Lazy Function Loading"};
+
+/// When each collective of a trace ends, in order of issue; the same for all ranks of a group.
+using CollectiveEnds = std::vector<std::int64_t>;
 
 /// One event with its numbers. What `first` and `second` mean depends on the kind.
 struct Record {
@@ -35,12 +44,22 @@ struct Record {
 
 class Timeline {
   public:
-    Timeline(const Catalogue& catalogue, const Device& device, std::uint64_t seed);
+    /// Ranks of one seed share a clock and the numbering of ids, but not their times. `ends` holds the
+    /// collectives of a group; without it each collective takes its own time.
+    Timeline(const Catalogue& catalogue, const Device& device, const Options& options, int rank,
+             const CollectiveEnds* ends);
 
     /// Opens frames that stay open to the end, outermost first; their durations come from close_frames().
     void open_frames(const std::vector<Index>& frames);
     /// Runs one step's plan and appends its records in order of start, host and device mixed.
     void run(const Program& program, std::vector<Record>& records);
+    /// The same action by action; end_step() follows the last.
+    void perform(const Action& action, std::vector<Record>& records);
+    void end_step(const Program& program);
+    /// Whether an action enqueues a collective, whose record is then the last one.
+    [[nodiscard]] bool is_collective(const Action& action) const;
+    /// Moves the end of the collective that was just enqueued.
+    void settle(Record& collective, std::int64_t end);
     /// The frames of open_frames(), ending now.
     [[nodiscard]] std::vector<Record> close_frames() const;
 
@@ -65,20 +84,29 @@ class Timeline {
 
     std::int32_t vary(std::int32_t ns);
     std::int64_t vary_work(const WorkInfo& work);
+    std::uint64_t draw();
     Thread& thread() { return threads_[thread_]; }
     void open(const Action& action, std::vector<Record>& records);
     void close(std::vector<Record>& records);
     void call(const Action& action, std::vector<Record>& records);
-    Record enqueue(const CallInfo& info, const Record& call);
+    void blocked_call(const Action& action, std::vector<Record>& records);
+    Record enqueue(Index what, const Record& call, std::int64_t earliest);
+    void cover(const Record& work);
 
     const Catalogue& catalogue_;
     const Device& device_;
+    const CollectiveEnds* ends_;
+    int rank_;
     std::uint64_t random_;
+    std::int64_t speed_;  // of the rank's device: its work takes this many 256ths of the nominal time
     std::int64_t begin_;
     std::int64_t now_;
+    std::int64_t step_begin_;
     std::uint8_t thread_ = main_thread;
     std::array<Thread, 2> threads_;
     std::array<std::int64_t, 2> stream_end_{};
+    Record last_call_;
+    std::size_t collective_ = 0;
     std::vector<Record> outer_frames_;
     std::int64_t python_id_ = 0;
     std::int64_t external_id_ = 0;

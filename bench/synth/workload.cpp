@@ -32,4 +32,13 @@ Program plan_epilogue(const Options& options, Catalogue& catalogue) {
     return builder.take();
 }
 
+Program plan_idle_gap(Catalogue& catalogue) {
+    ProgramBuilder builder(catalogue, 0);
+    builder.call(Api::synchronize_device, Action::Effect::wait_for_device);
+    builder.blocked(Api::synchronize_stream, 0, 120);
+    builder.blocked(Api::wait_event, 1, 80);
+    builder.blocked(Api::synchronize_device, 2, 200);
+    return builder.take();
+}
+
 }  // namespace tracelens::synth

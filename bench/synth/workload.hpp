@@ -31,5 +31,7 @@ std::unique_ptr<Workload> make_inference(const Options& options, Catalogue& cata
 
 /// The last thing that a profiled program does: the profiler waits for the device.
 Program plan_epilogue(const Options& options, Catalogue& catalogue);
+/// Calls that block the host for a good third of a step while the device has nothing to do.
+Program plan_idle_gap(Catalogue& catalogue);
 
 }  // namespace tracelens::synth

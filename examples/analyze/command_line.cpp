@@ -12,6 +12,7 @@
 #include "analyze_command.hpp"
 #include "info_command.hpp"
 #include "report_command.hpp"
+#include "synth_command.hpp"
 
 namespace driver {
 
@@ -22,6 +23,7 @@ constexpr const char* examples = R"(Examples:
   tracelens info rank0.json.gz                   what is in the trace, and its quality
   tracelens info rank0.json.gz --json            the same for scripts
   tracelens report rank0.json.gz --csv tables    the tables behind it, as CSV
+  tracelens synth -o trace.json --bytes 1G       a synthetic trace of that size
 
 Exit codes: 0 done, 1 internal fault, 2 wrong usage, 3 nothing to analyse.)";
 
@@ -61,9 +63,11 @@ void add_common(CLI::App& command, CommonOptions& options) {
 }
 
 void add_report_options(CLI::App& command, ReportOptions& options) {
-    command.add_option("--csv,--output-csvs-dir", options.csv_folder, "Folder for the tables, one CSV file each")
+    command
+        .add_option("--csv,--output-csvs-dir", options.csv_folder, "Folder for the tables, one CSV file each")
         ->option_text("DIR");
-    command.add_option("--json", options.json_file, "File for all tables as one JSON object")->option_text("FILE");
+    command.add_option("--json", options.json_file, "File for all tables as one JSON object")
+        ->option_text("FILE");
     command.add_flag("--include-unlinked-kernels", options.include_unlinked,
                      "Count GPU work whose launch is not in the trace in the timeline");
     command
@@ -132,6 +136,10 @@ int run_command_line(int argc, char** argv) {
     add_common(*report_command, report.common);
     add_report_options(*report_command, report);
 
+    SynthOptions synth;
+    CLI::App* const synth_command = app.add_subcommand("synth", "Write a synthetic trace");
+    add_synth_options(*synth_command, synth);
+
     try {
         std::vector<std::string> arguments = with_hyphens(argc, argv);
         std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
@@ -145,6 +153,7 @@ int run_command_line(int argc, char** argv) {
         std::fputs("report: nothing to write; give --csv DIR or --json FILE\n", stderr);
         return exit_usage;
     }
+    if (synth_command->parsed()) return run_synth(synth);
     return run_analyze(analyze);
 }
 

@@ -295,7 +295,7 @@ class TraceAssembler {
         }
         int span_bits = 0;
         std::frexp(std::max({last - first, std::fabs(first), std::fabs(last)}), &span_bits);
-        const int most = std::max(0, 62 - span_bits);
+        const int most = std::clamp(62 - span_bits, 0, 62);
         const int bits = std::min(-lowest_bit, most);
         if (bits < -lowest_bit) {
             trace_.diagnostics.add({"trace_quality",

@@ -66,15 +66,24 @@ class WindowFeed {
         Window head;
         while (true) {
             const bool grew = read_more(head, std::max<std::size_t>(std::size_t{1} << 16, head.size()));
-            const std::optional<std::size_t> start = find_array(head.view());
+            std::optional<std::size_t> start;
+            const Header header = read_header(head.view(), start);
+            const bool begins_as_json = looks_like_json(head.view());
+            if (header == Header::damaged && begins_as_json) start = find_array_by_key(head.view());
+            const std::size_t limit = begins_as_json ? header_limit : odd_header_limit;
+            const bool more_may_help = header != Header::without_array && grew && head.size() <= limit;
+            if (!start && !more_may_help) {
+                if (header == Header::incomplete) start = find_array_by_key(head.view());
+                if (!start && (header != Header::without_array || other_array_))
+                    start = find_array_by_events(head.view());
+                if (!start) return describe_failure(head.view(), name);
+            }
             if (start) {
                 properties_before.assign(head.view().substr(0, *start));
                 carry_.assign(head.view().substr(*start));
                 offset_ = *start;
                 return std::nullopt;
             }
-            const bool hopeless = !looks_like_json(head.view()) || head.size() > options_.max_event_bytes;
-            if (!grew || hopeless) return describe_failure(head.view(), name);
         }
     }
 
@@ -119,30 +128,50 @@ class WindowFeed {
         return text.substr(0, 3) == "\xef\xbb\xbf" ? 3 : 0;
     }
 
-    /// Where the first element of the event array starts, as far as `text` tells.
-    std::optional<std::size_t> find_array(std::string_view text) {
+    /// How far the text before the event array could be read.
+    enum class Header : std::uint8_t {
+        whole,          ///< up to the first element of the array
+        incomplete,     ///< up to the end of the text
+        damaged,        ///< something in it is no JSON
+        without_array,  ///< the top-level value ends, and there was no event array
+    };
+
+    /// Walks over the keys before the event array; `start` is where its first element starts.
+    Header read_header(std::string_view text, std::optional<std::size_t>& start) {
+        using Outcome = JsonScanner::Outcome;
+        const auto unfinished = [this](Outcome outcome) {
+            return outcome == Outcome::incomplete && !at_end_ ? Header::incomplete : Header::damaged;
+        };
         JsonScanner scanner(text, skip_byte_order_mark(text));
         if (scanner.take('[')) {
             const char first = scanner.peek();
-            if (first == '\0' && !at_end_) return std::nullopt;
-            if (first != '{' && first != ']' && first != '\0') return std::nullopt;
+            if (first == '\0' && !at_end_) return Header::incomplete;
+            if (first != '{' && first != ']' && first != '\0') return Header::damaged;
             top_level_array_ = true;
-            return scanner.position();
+            start = scanner.position();
+            return Header::whole;
         }
-        if (!scanner.take('{')) return std::nullopt;
+        if (!scanner.take('{')) return scanner.at_end() && !at_end_ ? Header::incomplete : Header::damaged;
         while (scanner.peek() == '"') {
             std::string_view key;
-            if (scanner.key(key) != JsonScanner::Outcome::ok) break;
+            if (const Outcome outcome = scanner.key(key); outcome != Outcome::ok) return unfinished(outcome);
             if (key == "traceEvents") {
-                if (scanner.take('[')) return scanner.position();
-                break;
+                if (scanner.take('[')) {
+                    start = scanner.position();
+                    return Header::whole;
+                }
+                if (scanner.at_end() && !at_end_) return Header::incomplete;
             }
+            other_array_ = other_array_ || scanner.peek() == '[';
             std::string_view value;
-            if (scanner.value(value) != JsonScanner::Outcome::ok) break;
-            scanner.take(',');
+            if (const Outcome outcome = scanner.value(value); outcome != Outcome::ok)
+                return unfinished(outcome);
+            if (!scanner.take(',')) break;
         }
-        if (scanner.peek() == '}') return std::nullopt;
-        return find_array_by_key(text);
+        const bool closed = scanner.take('}');
+        scanner.skip_space();
+        if (scanner.at_end() && !at_end_) return Header::incomplete;
+        return closed && scanner.at_end() ? Header::without_array : Header::damaged;
     }
 
     /// The array behind damaged properties: by the text of its key.
@@ -156,6 +185,14 @@ class WindowFeed {
             }
         }
         return std::nullopt;
+    }
+
+    /// The array whose key or bracket is damaged: by the first object that has a phase.
+    std::optional<std::size_t> find_array_by_events(std::string_view text) {
+        const std::size_t at = find_event_with_phase(text, 0);
+        if (at == std::string_view::npos) return std::nullopt;
+        header_damaged = true;
+        return at;
     }
 
     std::optional<Failure> describe_failure(std::string_view text, const std::string& name) const {
@@ -207,7 +244,7 @@ class WindowFeed {
                     read_more(window, options_.window_bytes);
                     continue;
                 }
-                if (looks_like_array_end(text, cut.next, top_level_array_)) {
+                if (looks_like_array_end(text, cut.next, top_level_array_, at_end_)) {
                     finish_array(window, cut);
                     return;
                 }
@@ -268,6 +305,7 @@ class WindowFeed {
     /// The input ends behind a whole event.
     void finish_open_array(Window& window, std::size_t end) {
         finished_ = true;
+        window.last = true;
         window.resize(end);
     }
 
@@ -280,6 +318,10 @@ class WindowFeed {
     }
 
     static constexpr std::size_t array_end_context = 256;
+    static constexpr std::size_t header_limit = std::size_t{1}
+                                                << 26;  // no known writer has more before the events
+    static constexpr std::size_t odd_header_limit = std::size_t{1}
+                                                    << 20;  // of text that does not begin as JSON does
 
     std::mutex guard_;
     ByteSource& source_;
@@ -291,6 +333,7 @@ class WindowFeed {
     bool at_end_ = false;
     bool finished_ = false;
     bool top_level_array_ = false;
+    bool other_array_ = false;  // a top-level key other than traceEvents holds an array
 };
 
 /// One worker's state.
@@ -307,9 +350,13 @@ class WindowWorker {
             }
             builder.roll_back_segment();
             event_.tally = {};
+            // A suspect window is cut in front of an event, so it ends with the comma before that.
+            const WindowEnd ending = window_.last      ? WindowEnd::end_of_input
+                                     : window_.suspect ? WindowEnd::before_event
+                                                       : WindowEnd::behind_event;
             const TolerantOutcome outcome =
                 TolerantEventParser(event_, builder)
-                    .parse(window_.view(), window_.offset, window_.last, feed.top_level_array());
+                    .parse(window_.view(), window_.offset, ending, feed.top_level_array());
             cut_off = cut_off || outcome.cut_off;
             if (outcome.after_array)
                 properties_after = std::string(window_.view().substr(*outcome.after_array));
@@ -344,9 +391,13 @@ class WindowWorker {
 #endif
 };
 
-/// Adds the keys of `text`, members of the top-level object without its braces. Returns false when something
-/// in it cannot be read.
-inline bool add_properties(std::vector<Property>& to, std::string_view text) {
+/// How far the members of the top-level object could be read.
+enum class Members : std::uint8_t { whole, unfinished, damaged };
+
+/// Adds the keys of `text`: members of the top-level object, up to its closing brace or to the key of the
+/// event array.
+inline Members add_properties(std::vector<Property>& to, std::string_view text) {
+    using Outcome = JsonScanner::Outcome;
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
     JsonScanner scanner(text);
@@ -356,9 +407,11 @@ inline bool add_properties(std::vector<Property>& to, std::string_view text) {
     while (scanner.peek() == '"') {
         std::string_view key;
         std::string_view value;
-        if (scanner.key(key) != JsonScanner::Outcome::ok) return false;
-        if (key == "traceEvents") return true;
-        if (scanner.value(value) != JsonScanner::Outcome::ok) return false;
+        Outcome outcome = scanner.key(key);
+        if (outcome == Outcome::ok && key == "traceEvents") return Members::whole;
+        if (outcome == Outcome::ok) outcome = scanner.value(value);
+        if (outcome != Outcome::ok)
+            return outcome == Outcome::incomplete ? Members::unfinished : Members::damaged;
         decode_json_string(key, key_text);
         std::string json;
         append_compact_json(json, value);
@@ -370,9 +423,9 @@ inline bool add_properties(std::vector<Property>& to, std::string_view text) {
             known->json = std::move(json);  // of equal keys the last one counts
         if (!scanner.take(',')) break;
     }
-    scanner.take('}');
+    if (!scanner.take('}')) return scanner.at_end() ? Members::unfinished : Members::damaged;
     scanner.skip_space();
-    return scanner.at_end();
+    return scanner.at_end() ? Members::whole : Members::damaged;
 }
 
 }  // namespace detail
@@ -420,19 +473,22 @@ TRACELENS_INLINE Result<Trace> try_read_kineto(std::unique_ptr<ByteSource> sourc
     trace.stored_bytes = source->stored_size();
     trace.text_bytes = feed.text_bytes();
 
-    const bool header_whole =
-        feed.top_level_array() || detail::add_properties(trace.properties, feed.properties_before);
-    const bool tail_whole = detail::add_properties(trace.properties, feed.properties_after);
+    using detail::Members;
+    const bool object = !feed.top_level_array();
+    const Members head =
+        object ? detail::add_properties(trace.properties, feed.properties_before) : Members::whole;
+    const Members tail = object && feed.array_closed
+                             ? detail::add_properties(trace.properties, feed.properties_after)
+                             : Members::whole;
     if (feed.trailing_comma) tally.add(Defect::trailing_comma, feed.text_bytes(), "behind the last event");
-    if (feed.header_damaged || !header_whole)
+    if (feed.header_damaged || head != Members::whole)
         tally.add(Defect::lost_text, 0, "the keys before the event array");
+    if (tail == Members::damaged)
+        tally.add(Defect::lost_text, feed.text_bytes(), "the keys behind the event array");
     add_diagnostics(trace.diagnostics, tally);
 
     const bool torn = source->torn();
-    const bool open_object =
-        !feed.top_level_array() && feed.array_closed && feed.properties_after.find('}') == std::string::npos;
-    if (torn || !feed.array_closed || open_object ||
-        (feed.array_closed && !tail_whole && feed.properties_after.find_last_of('}') == std::string::npos)) {
+    if (torn || !feed.array_closed || tail == Members::unfinished) {
         std::string what = "the input ends before its closing brackets, after " +
                            std::to_string(feed.text_bytes()) + " bytes of text";
         if (!source->damage().empty()) what += "; " + std::string(source->damage());
@@ -442,16 +498,6 @@ TRACELENS_INLINE Result<Trace> try_read_kineto(std::unique_ptr<ByteSource> sourc
                                cut_off ? 0U : 1U,
                                what,
                                "let the export finish and copy the file again; what could be read was kept",
-                               {},
-                               {},
-                               {}});
-    } else if (!tail_whole) {
-        trace.diagnostics.add({"trace_quality",
-                               "CORRUPT_JSON",
-                               Verdict::degraded,
-                               1,
-                               "the keys behind the event array",
-                               "let the export finish and copy the file again",
                                {},
                                {},
                                {}});

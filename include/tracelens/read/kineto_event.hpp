@@ -18,6 +18,7 @@
 #include <tracelens/model/trace_builder.hpp>
 #include <tracelens/read/arg_slots.hpp>
 #include <tracelens/read/read_tally.hpp>
+#include <tracelens/read/window_cutter.hpp>
 
 namespace tracelens {
 
@@ -66,6 +67,7 @@ class KinetoEvent {
         phase_ = name_ = category_ = pid_ = tid_ = time_ = duration_ = id_ = bind_ = scope_ = {};
         args_.clear();
         flaws_ = 0;
+        swallowed_events_ = false;
     }
 
     /// A top-level field other than `args`. `key` is the inside of the key's string; `raw` is the value's
@@ -73,7 +75,10 @@ class KinetoEvent {
     void field(std::string_view key, std::string_view raw) noexcept {
         switch (key.size()) {
             case 1:
-                if (key[0] == 's') scope_ = raw;
+                if (key[0] == 's')
+                    scope_ = raw;
+                else
+                    note_bad_word(raw);
                 break;
             case 2:
                 if (key[0] == 'p' && key[1] == 'h')
@@ -100,12 +105,22 @@ class KinetoEvent {
             case 4:
                 if (key == "name") name_ = raw;
                 break;
-            default: break;
+            default: note_bad_word(raw); break;
         }
     }
 
     /// A member of `args`.
     void arg(std::string_view key, std::string_view raw) { args_.push_back(key, raw); }
+
+    /// Whether the last event held other events in its arguments. Found when its arguments were seen for the
+    /// first time.
+    bool swallowed_events() const noexcept { return swallowed_events_; }
+
+    /// Whether any argument so far holds events. O(text of the arguments).
+    bool args_hold_events() const {
+        return std::any_of(args_.begin(), args_.end(),
+                           [](const auto& member) { return holds_events(member.second); });
+    }
 
     /// Flaws that the parser met in the event's text.
     void add_flaws(unsigned flaws) noexcept { flaws_ |= flaws; }
@@ -332,19 +347,22 @@ class KinetoEvent {
         builder_.count_phase(phase);
     }
 
-    static std::int64_t integer(std::string_view raw) noexcept {
-        return parse_integer(detail::unquoted(raw)).value_or(no_number);
+    std::int64_t integer(std::string_view raw) noexcept {
+        const std::optional<std::int64_t> value = parse_integer(detail::unquoted(raw));
+        if (!value) note_bad_word(raw);
+        return value.value_or(no_number);
     }
 
-    static std::int32_t small_integer(std::string_view raw) noexcept {
+    std::int32_t small_integer(std::string_view raw) noexcept {
         const std::int64_t value = integer(raw);
         const bool fits = value > no_small_number && value <= std::numeric_limits<std::int32_t>::max();
         return fits ? static_cast<std::int32_t>(value) : no_small_number;
     }
 
-    std::int64_t flow_id() const noexcept {
+    std::int64_t flow_id() noexcept {
         const std::string_view token = detail::unquoted(id_);
         if (const std::optional<std::int64_t> id = parse_integer(token)) return *id;
+        note_bad_word(id_);
         return static_cast<std::int64_t>(hash_bytes(token));
     }
 
@@ -447,6 +465,7 @@ class KinetoEvent {
             const StringId key_id = builder_.strings().intern(decoded_);
             compact_.clear();
             flaws |= append_compact_json(compact_, raw);
+            swallowed_events_ = swallowed_events_ || holds_events(raw);
             const StringId value = builder_.strings().intern(compact_);
             const auto known =
                 std::find_if(list.begin(), list.end(), [&](const Arg& arg) { return arg.key == key_id; });
@@ -462,9 +481,13 @@ class KinetoEvent {
         const StringId id = string(category_);
         if (id == StringId::empty) {
             // The autograd profiler before Kineto wrote no categories (spec 11, section 7).
-            const std::string_view process = detail::unquoted(pid_);
-            if (process == "CPU functions") return {builder_.strings().intern("cpu_op"), EventKind::cpu_op};
-            if (process == "CUDA functions") return {builder_.strings().intern("kernel"), EventKind::kernel};
+            const auto stands_in_place = [this](std::string_view words) {
+                return detail::unquoted(pid_) == words || detail::unquoted(tid_) == words;
+            };
+            if (stands_in_place("CPU functions"))
+                return {builder_.strings().intern("cpu_op"), EventKind::cpu_op};
+            if (stands_in_place("CUDA functions"))
+                return {builder_.strings().intern("kernel"), EventKind::kernel};
             return {id, EventKind::other};
         }
         const std::size_t index = to_index(id);
@@ -477,6 +500,7 @@ class KinetoEvent {
     /// The id of a JSON string (raw, with its quotes): decoded once for each distinct spelling.
     StringId string(std::string_view raw) {
         if (raw.empty()) return StringId::empty;
+        note_bad_word(raw);
         const std::size_t at = to_index(raw_strings_.intern(detail::unquoted(raw)));
         if (at >= decoded_strings_.size()) {
             const unsigned flaws = decode_json_string(detail::unquoted(raw), decoded_);
@@ -532,6 +556,7 @@ class KinetoEvent {
     detail::RawMembers args_;
     detail::RawMembers shared_args_;
     unsigned flaws_ = 0;
+    bool swallowed_events_ = false;
     std::int64_t device_ = no_number;
     std::int64_t stream_ = no_number;
     std::int64_t rank_ = no_number;

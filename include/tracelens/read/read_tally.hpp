@@ -17,6 +17,7 @@ enum class Defect : std::uint8_t {
     repaired_string,    ///< control characters, stray backslashes, bad UTF-8: kept
     lone_surrogate,     ///< replaced, kept
     trailing_comma,     ///< ignored
+    odd_comma,          ///< missing, doubled or leading between events: ignored
     damaged_args,       ///< arguments whose brackets do not match: kept as text
     not_finite_time,    ///< dropped
     no_time,            ///< complete event without a usable `ts`: dropped
@@ -115,6 +116,8 @@ inline void add_diagnostics(Diagnostics& to, const ReadTally& tally) {
           "arguments whose brackets do not match, kept as text", re_export);
     raise("CORRUPT_JSON", Defect::trailing_comma, Verdict::degraded,
           "commas before a closing bracket, ignored", re_export);
+    raise("CORRUPT_JSON", Defect::odd_comma, Verdict::degraded, "commas missing or doubled between events",
+          re_export);
     raise("CORRUPT_JSON", Defect::not_finite_time, Verdict::degraded,
           "times that are not finite, events dropped", re_export);
     raise("TRUNCATED", Defect::cut_off_event, Verdict::degraded, "the input ends inside an event", re_export);

@@ -16,9 +16,24 @@ inline constexpr std::array<std::string_view, 14> property_keys = {
     "distributedInfo", "baseTimeNanoseconds", "record_shapes",     "with_stack",   "with_flops",
     "with_modules",    "profile_memory",      "roctracer_version", "cupti_version"};
 
+/// Whether nothing but members of the top-level object, its bracket and white space stand from `at` on.
+inline bool only_members_follow(std::string_view text, std::size_t at) {
+    JsonScanner scanner(text, at);
+    std::string_view key;
+    std::string_view value;
+    while (scanner.take(',')) {
+        if (scanner.key(key) != JsonScanner::Outcome::ok || scanner.value(value) != JsonScanner::Outcome::ok)
+            return false;
+    }
+    scanner.take('}');
+    scanner.skip_space();
+    return scanner.at_end();
+}
+
 /// Whether what follows the `]` at `at` fits the end of the event array: the end of the text, the end of the
-/// top-level object, or another key of it.
-inline bool looks_like_array_end(std::string_view text, std::size_t at, bool top_level_array) {
+/// top-level object, or another key of it. Keys that events have need the whole rest as proof; `whole`: no
+/// text follows.
+inline bool looks_like_array_end(std::string_view text, std::size_t at, bool top_level_array, bool whole) {
     std::size_t next = detail::skip_space(text, at + 1);
     if (next >= text.size()) return true;
     if (top_level_array) return text[next] == ',' && detail::skip_space(text, next + 1) >= text.size();
@@ -27,10 +42,18 @@ inline bool looks_like_array_end(std::string_view text, std::size_t at, bool top
     JsonScanner scanner(text, next + 1);
     std::string_view key;
     const JsonScanner::Outcome outcome = scanner.key(key);
-    if (outcome == JsonScanner::Outcome::incomplete) return true;
-    return outcome == JsonScanner::Outcome::ok &&
-           std::find(detail::event_keys.begin(), detail::event_keys.end(), key) == detail::event_keys.end();
+    if (outcome == JsonScanner::Outcome::incomplete) return whole;
+    if (outcome != JsonScanner::Outcome::ok) return false;
+    const bool known = std::find(property_keys.begin(), property_keys.end(), key) != property_keys.end();
+    return known || (whole && only_members_follow(text, next));
 }
+
+/// What stands at the end of a stretch of the event array.
+enum class WindowEnd : std::uint8_t {
+    behind_event,  ///< the stretch ends with an event
+    before_event,  ///< another event follows, and the comma before it belongs to the stretch
+    end_of_input,  ///< no text follows: the array may end in here
+};
 
 struct TolerantOutcome {
     /// Position behind the array's closing bracket, when it was met.
@@ -43,25 +66,37 @@ class TolerantEventParser {
   public:
     TolerantEventParser(KinetoEvent& event, TraceBuilder& builder) : event_(event), builder_(builder) {}
 
-    /// Parses `text`, which starts between two elements of the array at `offset` of the file's text. `last`:
-    /// no text follows, so the array may end in here. O(length).
-    TolerantOutcome parse(std::string_view text, std::uint64_t offset, bool last, bool top_level_array) {
+    /// Parses `text`, which starts behind a comma or bracket of the array, at `offset` of the file's text.
+    /// O(length).
+    TolerantOutcome parse(std::string_view text, std::uint64_t offset, WindowEnd ending,
+                          bool top_level_array) {
+        const bool last = ending == WindowEnd::end_of_input;
         TolerantOutcome outcome;
         // Failed attempts may each run far ahead; the budget keeps the whole linear whatever the text.
         std::size_t budget = 16 * text.size() + (std::size_t{1} << 20);
         std::size_t at = 0;
+        int commas = 1;  // since the last element; the text starts behind one
         while (true) {
             at = detail::skip_space(text, at);
-            if (at >= text.size()) return outcome;
+            if (at >= text.size()) {
+                const bool odd = commas > 1 || (ending == WindowEnd::before_event && commas == 0);
+                if (odd) event_.tally.add(Defect::odd_comma, offset + at, "before an event");
+                return outcome;
+            }
             const char c = text[at];
             if (c == ',') {
                 ++at;
+                ++commas;
                 continue;
             }
-            if (c == ']' && last && looks_like_array_end(text, at, top_level_array)) {
+            if (c == ']' && last && looks_like_array_end(text, at, top_level_array, last)) {
                 outcome.after_array = at + 1;
+                if (commas > 0 && at > 0)
+                    event_.tally.add(Defect::trailing_comma, offset + at, "behind the last event");
                 return outcome;
             }
+            if (commas != 1) event_.tally.add(Defect::odd_comma, offset + at, excerpt(text, at));
+            commas = 0;
             const std::size_t begin = at;
             std::size_t reached = at;
             const Step step =
@@ -80,6 +115,7 @@ class TolerantEventParser {
             event_.tally.add(Defect::lost_text, offset + begin, excerpt(text, begin));
             event_.tally.lost_bytes += next - begin;
             at = next;
+            commas = 1;  // whatever there was is part of what was lost
         }
     }
 
@@ -97,6 +133,7 @@ class TolerantEventParser {
         const Step step = parse_fields(scanner);
         reached = scanner.position();
         if (step != Step::done) return step;
+        if (event_.args_hold_events()) return Step::malformed;
         at = reached;
         builder_.next_event();
         event_.add_flaws(scanner.flaws());

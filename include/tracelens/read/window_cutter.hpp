@@ -91,14 +91,20 @@ inline Cut cut_behind(std::string_view text, std::size_t at, bool at_end) noexce
     if (comma) next = skip_space(text, next + 1);
     if (next >= text.size()) return {open_end.kind, at + 1, next, true};
     if (text[next] == ']') return {Cut::Kind::event, at + 1, next, comma};
-    if (comma && text[at] == '}' && text[next] == '{') return {Cut::Kind::event, at + 1, next, false};
+    if (comma && (text[next] == '{' || text[next] == '[')) return {Cut::Kind::event, at + 1, next, false};
     return {Cut::Kind::broken, at + 1, next, false};
 }
 
-/// Whether the last character before `at` that is no white space is one that may stand before an event.
-inline bool follows_separator(std::string_view text, std::size_t at) noexcept {
-    while (at > 0 && is_space(text[at - 1])) --at;
-    return at == 0 || text[at - 1] == ',' || text[at - 1] == '[' || text[at - 1] == '}';
+/// Whether the object at `at` is the value of a key, and so no element of an array.
+inline bool is_member_value(std::string_view text, std::size_t at) noexcept {
+    const auto skip_space_back = [&] {
+        while (at > 0 && is_space(text[at - 1])) --at;
+    };
+    skip_space_back();
+    if (at == 0 || text[at - 1] != ':') return false;
+    --at;
+    skip_space_back();
+    return at > 0 && text[at - 1] == '"';
 }
 
 }  // namespace detail
@@ -107,16 +113,41 @@ inline bool follows_separator(std::string_view text, std::size_t at) noexcept {
 /// `npos` when there is none. O(length).
 inline std::size_t find_event_start(std::string_view text, std::size_t from) noexcept {
     for (std::size_t at = text.find('{', from); at != std::string_view::npos; at = text.find('{', at + 1)) {
-        if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
+        if (!detail::is_member_value(text, at) && detail::looks_like_event(text, at)) return at;
     }
     return std::string_view::npos;
+}
+
+/// The first object at or after `from` that is an event beyond doubt: it has a phase. `npos` when there is
+/// none.
+inline std::size_t find_event_with_phase(std::string_view text, std::size_t from) {
+    for (std::size_t at = find_event_start(text, from); at != std::string_view::npos;
+         at = find_event_start(text, at + 1)) {
+        JsonScanner scanner(text, at);
+        scanner.take('{');
+        std::string_view key;
+        std::string_view value;
+        while (scanner.key(key) == JsonScanner::Outcome::ok &&
+               scanner.value(value) == JsonScanner::Outcome::ok) {
+            if (key == "ph" && value.size() == 3 && value.front() == '"') return at;
+            if (!scanner.take(',')) break;
+        }
+    }
+    return std::string_view::npos;
+}
+
+/// Whether a value holds events: damage has opened a bracket, and what follows it was taken for its content.
+inline bool holds_events(std::string_view value) {
+    constexpr std::size_t shortest = 40;  // of two events
+    if (value.size() < shortest || (value.front() != '[' && value.front() != '{')) return false;
+    return find_event_with_phase(value, 1) != std::string_view::npos;
 }
 
 /// The last place after `from` that looks like the start of an event; `npos` when there is none. O(length).
 inline std::size_t find_last_event_start(std::string_view text, std::size_t from) noexcept {
     for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > from;
          at = text.rfind('{', at - 1)) {
-        if (detail::follows_separator(text, at) && detail::looks_like_event(text, at)) return at;
+        if (!detail::is_member_value(text, at) && detail::looks_like_event(text, at)) return at;
     }
     return std::string_view::npos;
 }

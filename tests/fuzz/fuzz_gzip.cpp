@@ -1,0 +1,11 @@
+#include "fuzz_gzip.hpp"
+
+#include <cstddef>
+#include <cstdint>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
+
+int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+    fuzz::fuzz_gzip({reinterpret_cast<const char*>(data), size});
+    return 0;
+}
