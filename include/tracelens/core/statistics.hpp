@@ -78,7 +78,7 @@ inline double quantile_sorted(std::span<const double> ascending, double q) {
     if (ascending.empty()) return std::numeric_limits<double>::quiet_NaN();
     const double position = q * static_cast<double>(ascending.size() - 1);
     const auto below = static_cast<std::size_t>(position);
-    if (below + 1 >= ascending.size()) return ascending.back();
+    if (below >= ascending.size() - 1) return ascending.back();
     const double part = position - static_cast<double>(below);
     return ascending[below] + (ascending[below + 1] - ascending[below]) * part;
 }
