@@ -246,7 +246,8 @@ TEST_CASE("damage: a byte of the key traceEvents or its bracket changed costs at
     });
 }
 
-TEST_CASE("damage: spans deleted, doubled, overwritten, zeroed, with noise in between" * doctest::may_fail()) {
+TEST_CASE("damage: spans deleted, doubled, overwritten, zeroed, with noise in between" *
+          doctest::may_fail()) {
     Random random(23);
     for_each_sample(large, [&](const Sample& sample) {
         Trials trials;
