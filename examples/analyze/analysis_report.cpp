@@ -41,7 +41,8 @@ class ReportWriter {
         : session_(session),
           trace_(session.trace),
           collapsed_(session.quality.diagnostics.find("GRAPH_UNDER_RECORDED") != nullptr) {
-        for (const KernelTotals& each : session.window_totals) gpu_time_ += each.total;
+        for (const KernelTotals& each : session.window_totals)
+            gpu_time_ = saturated_sum(gpu_time_, each.total);
         kernels_ = only_kernels(session.window_totals);
         collect_families();
         if (collapsed_) kernel_items_ = kernel_name_items(session, kernels_, dropped_items_);
@@ -80,9 +81,9 @@ class ReportWriter {
         for (const KernelTotals& each : kernels_) {
             if (each.gpu_class != GpuClass::computation) continue;
             FamilyTotals& family = totals[kernel_family(trace_.text(each.name), each.gpu_class)];
-            family.time += each.total;
+            family.time = saturated_sum(family.time, each.total);
             ++family.kernels;
-            compute_time_ += each.total;
+            compute_time_ = saturated_sum(compute_time_, each.total);
         }
         for (auto& [name, family] : totals) {
             family.family = name;

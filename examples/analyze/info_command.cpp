@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <tracelens/core/text.hpp>
 #include <tracelens/write/json.hpp>
 
 #include "session.hpp"
@@ -198,7 +199,7 @@ void print_text(const Session& session) {
     if (!kernels.empty()) fmt::print("\nTop kernels\n");
     for (std::size_t i = 0; i < kernels.size() && i < most_kernels; ++i) {
         fmt::print("  {:>12.3f} ms {:>7} x  {}\n", trace.to_us(kernels[i].total) / 1000, kernels[i].count,
-                   trace.text(kernels[i].name).substr(0, 90));
+                   shortened(trace.text(kernels[i].name), 90));
     }
     fmt::print("\n");
 }

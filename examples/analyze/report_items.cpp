@@ -227,7 +227,7 @@ std::vector<Item> kernel_name_items(const Session& session, const std::vector<Ke
     const Trace& trace = session.trace;
     std::vector<Item> items;
     Ticks sum = 0;
-    for (const KernelTotals& each : kernels) sum += each.total;
+    for (const KernelTotals& each : kernels) sum = saturated_sum(sum, each.total);
     for (const KernelTotals& each : kernels) {
         const double share = percent_of(each.total, sum);
         if (share < least_item_percent || items.size() == most_kernel_items) {

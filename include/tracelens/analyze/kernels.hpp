@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <tracelens/classify/gpu_class.hpp>
+#include <tracelens/core/interval.hpp>
 #include <tracelens/core/table.hpp>
 #include <tracelens/model/results.hpp>
 #include <tracelens/model/trace.hpp>
@@ -30,7 +31,7 @@ inline std::vector<KernelTotals> kernel_totals(const Trace& trace, std::span<con
         KernelTotals& entry = totals[group];
         const Ticks length = trace.duration(event);
         ++entry.count;
-        entry.total += length;
+        entry.total = saturated_sum(entry.total, length);
         entry.min = std::min(entry.min, length);
         entry.max = std::max(entry.max, length);
     }
@@ -53,13 +54,13 @@ inline Table kernel_table(const Trace& trace, std::span<const KernelTotals> tota
     table.add_column("Percent (%)", ColumnType::real);
     table.add_column("Cumulative (%)", ColumnType::real);
     Ticks sum = 0;
-    for (const KernelTotals& each : totals) sum += each.total;
+    for (const KernelTotals& each : totals) sum = saturated_sum(sum, each.total);
     Ticks running = 0;
     const auto percent = [&](Ticks part) {
         return sum == 0 ? Cell{} : Cell{100 * static_cast<double>(part) / static_cast<double>(sum)};
     };
     for (const KernelTotals& each : totals) {
-        running += each.total;
+        running = saturated_sum(running, each.total);
         const double total_us = trace.to_us(each.total);
         table.append_row({trace.text(each.name), std::string_view(to_string(each.gpu_class)),
                           static_cast<std::int64_t>(each.count), total_us,

@@ -75,9 +75,43 @@ inline NodeId launcher_of_call(const CallTree& tree, NodeId call, ClassRules rul
     return call;
 }
 
+/// Fills in `subtree_time`. Small subtrees are measured one by one; of large ones, which may lie in each
+/// other to any depth, all at once.
+inline void measure_subtrees(const CallTree& tree, const std::vector<bool>& excluded, Launchers& launchers) {
+    constexpr std::size_t small = 64;
+    const Trace& trace = tree.trace();
+    const std::span<const EventId> gpu_events = tree.gpu_events();
+    const auto interval = [&](EventId event) {
+        const bool counts = excluded.empty() || !excluded[event];
+        return Interval{trace.start[event], counts ? trace.end[event] : trace.start[event]};
+    };
+    IntervalSet below;
+    std::vector<IndexRange> ranges;
+    std::vector<Launcher*> large;
+    for (Launcher& launcher : launchers.rows) {
+        const std::span<const EventId> events = tree.gpu_events(launcher.node);
+        if (events.size() == launchers.kernels_of(launcher).size()) {
+            launcher.subtree_time = launcher.direct_time;
+        } else if (events.size() <= small) {
+            below.clear();
+            for (const EventId event : events) below.push_back(interval(event));
+            launcher.subtree_time = measure(merge(below));
+        } else {
+            const auto begin = static_cast<std::uint32_t>(events.data() - gpu_events.data());
+            ranges.push_back({begin, begin + static_cast<std::uint32_t>(events.size())});
+            large.push_back(&launcher);
+        }
+    }
+    if (large.empty()) return;
+    below.clear();
+    for (const EventId event : gpu_events) below.push_back(interval(event));
+    const std::vector<Ticks> lengths = measure_ranges(below, ranges);
+    for (std::size_t i = 0; i < large.size(); ++i) large[i]->subtree_time = lengths[i];
+}
+
 }  // namespace detail
 
-/// Charges every linked GPU event to its launcher (spec 02, section 8.1). O(n log n + sum of subtree sizes).
+/// Charges every linked GPU event to its launcher (spec 02, section 8.1). O(n log n).
 inline Launchers find_launchers(const CallTree& tree, const Links& links,
                                 const LauncherOptions& options = {}) {
     const Trace& trace = tree.trace();
@@ -148,12 +182,8 @@ inline Launchers find_launchers(const CallTree& tree, const Links& links,
         const std::span<const EventId> own = result.kernels_of(launcher);
         launcher.category = category(tree.name(launcher.node), trace.name[own.front()]);
         launcher.direct_time = busy_ticks(trace, own);
-        std::vector<EventId> below(tree.gpu_events(launcher.node).begin(),
-                                   tree.gpu_events(launcher.node).end());
-        if (!options.excluded.empty())
-            std::erase_if(below, [&](EventId event) { return options.excluded[event]; });
-        launcher.subtree_time = below.size() == own.size() ? launcher.direct_time : busy_ticks(trace, below);
     }
+    detail::measure_subtrees(tree, options.excluded, result);
     return result;
 }
 

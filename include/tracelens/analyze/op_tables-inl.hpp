@@ -151,8 +151,8 @@ inline Table ops_summary(const CallTree& tree, const Launchers& launchers, const
         Ticks subtree_ticks = 0;
         std::set<std::string_view> categories;
         for (const std::uint32_t row : grouping.members(group)) {
-            direct_ticks += launchers.rows[row].direct_time;
-            subtree_ticks += launchers.rows[row].subtree_time;
+            direct_ticks = saturated_sum(direct_ticks, launchers.rows[row].direct_time);
+            subtree_ticks = saturated_sum(subtree_ticks, launchers.rows[row].subtree_time);
             categories.insert(launchers.rows[row].category);
         }
         std::string list = "[";

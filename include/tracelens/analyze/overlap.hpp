@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <queue>
 #include <span>
 #include <utility>
 #include <vector>
@@ -62,17 +64,77 @@ class Overlaps {
     std::vector<EventId> others_;
 };
 
-/// Finds all overlapping pairs among GPU events (ascending ids). O(n log n + pairs in flight).
+namespace detail {
+
+/// The events in flight at a moment, by stream. Events are indices below `count`.
+class InFlight {
+  public:
+    InFlight(std::size_t count, std::size_t streams)
+        : stream_(count), place_(count), members_(streams), busy_place_(streams) {}
+
+    void add(std::uint32_t event, std::uint32_t stream, Ticks end) {
+        stream_[event] = stream;
+        std::vector<std::uint32_t>& members = members_[stream];
+        if (members.empty()) {
+            busy_place_[stream] = static_cast<std::uint32_t>(busy_.size());
+            busy_.push_back(stream);
+        }
+        place_[event] = static_cast<std::uint32_t>(members.size());
+        members.push_back(event);
+        by_end_.push(std::pair{end, event});
+    }
+
+    /// Forgets the events that end before `time`. O(log n) an event.
+    void advance_to(Ticks time) {
+        while (!by_end_.empty() && by_end_.top().first < time) {
+            remove(by_end_.top().second);
+            by_end_.pop();
+        }
+    }
+
+    /// Calls `use(event)` for every event on another stream.
+    template <class Use>
+    void for_other_streams(std::uint32_t stream, const Use& use) const {
+        for (const std::uint32_t other : busy_) {
+            if (other == stream) continue;
+            for (const std::uint32_t event : members_[other]) use(event);
+        }
+    }
+
+  private:
+    void remove(std::uint32_t event) {
+        const std::uint32_t stream = stream_[event];
+        std::vector<std::uint32_t>& members = members_[stream];
+        take_out(members, place_, place_[event]);
+        if (members.empty()) take_out(busy_, busy_place_, busy_place_[stream]);
+    }
+
+    /// Removes the value at `at`; the last one takes its place.
+    static void take_out(std::vector<std::uint32_t>& values, std::vector<std::uint32_t>& places,
+                         std::uint32_t at) {
+        values[at] = values.back();
+        places[values[at]] = at;
+        values.pop_back();
+    }
+
+    using EndOfEvent = std::pair<Ticks, std::uint32_t>;
+    std::priority_queue<EndOfEvent, std::vector<EndOfEvent>, std::greater<>> by_end_;
+    std::vector<std::uint32_t> stream_;                // by event
+    std::vector<std::uint32_t> place_;                 // by event: among the members of its stream
+    std::vector<std::vector<std::uint32_t>> members_;  // by stream
+    std::vector<std::uint32_t> busy_;                  // streams with members
+    std::vector<std::uint32_t> busy_place_;            // by stream: among the busy ones
+};
+
+}  // namespace detail
+
+/// Finds all overlapping pairs among GPU events (ascending ids). O(n log n + pairs of different streams).
 inline Overlaps find_overlaps(const CallTree& tree, const Links& links, std::span<const EventId> events,
                               const OverlapOptions& options = {}) {
     const Trace& trace = tree.trace();
-    const Ticks least = static_cast<Ticks>(options.least_us * static_cast<double>(trace.ticks_per_us));
+    const Ticks least =
+        std::max<Ticks>(1, static_cast<Ticks>(options.least_us * static_cast<double>(trace.ticks_per_us)));
     const bool reference = options.rules == ClassRules::reference;
-    const auto same_stream = [&](EventId a, EventId b) {
-        const Track& x = trace.track_of(a);
-        const Track& y = trace.track_of(b);
-        return x.stream == y.stream && (reference || (x.device == y.device && x.rank == y.rank));
-    };
     const auto op_of = [&](EventId event) {
         const EventId call = links.launch_of(event);
         return call == no_event ? no_node : tree.enclosing_op(call);
@@ -84,19 +146,33 @@ inline Overlaps find_overlaps(const CallTree& tree, const Links& links, std::spa
     const auto same_part = [&](EventId a, EventId b) {
         return !reference || options.parts == nullptr || (*options.parts)[a] == (*options.parts)[b];
     };
+
+    KeyGrouper places;
+    KeyGrouper streams;
+    std::vector<std::uint32_t> stream_of_track(trace.tracks.size());
+    for (std::uint32_t i = 0; i < stream_of_track.size(); ++i) {
+        const Track& track = trace.tracks[TrackId{i}];
+        const std::uint32_t place = reference ? 0
+                                              : places.group_of(static_cast<std::uint64_t>(track.device),
+                                                                static_cast<std::uint64_t>(track.rank));
+        stream_of_track[i] = streams.group_of(static_cast<std::uint64_t>(track.stream), place);
+    }
+
     std::vector<std::pair<EventId, EventId>> pairs;
-    std::vector<EventId> active;
-    for (const EventId event : events) {
-        if (trace.duration(event) <= 0) continue;
-        std::erase_if(active, [&](EventId other) { return trace.end[other] <= trace.start[event]; });
-        for (const EventId other : active) {
-            const Ticks common = std::min(trace.end[event], trace.end[other]) - trace.start[event];
-            if (common < least || same_stream(event, other) || !same_part(event, other)) continue;
-            if (!reference && same_op(event, other)) continue;
+    detail::InFlight in_flight(events.size(), streams.size());
+    for (std::uint32_t i = 0; i < events.size(); ++i) {
+        const EventId event = events[i];
+        if (trace.duration(event) < least) continue;
+        // What ends sooner has too little in common with this event, and with all that start later.
+        in_flight.advance_to(trace.start[event] + least);
+        const std::uint32_t stream = stream_of_track[to_index(trace.track[event])];
+        in_flight.for_other_streams(stream, [&](std::uint32_t j) {
+            const EventId other = events[j];
+            if (!same_part(event, other) || (!reference && same_op(event, other))) return;
             pairs.emplace_back(event, other);
             pairs.emplace_back(other, event);
-        }
-        active.push_back(event);
+        });
+        in_flight.add(i, stream, trace.end[event]);
     }
     return Overlaps::from(trace, std::move(pairs));
 }
@@ -147,7 +223,7 @@ inline LauncherOverlap launcher_overlap(const Trace& trace, std::span<const Even
             beside[entry].shares.push_back(
                 own == 0 ? 0 : round_to_cents(trace.to_us(both.end - both.start) / own));
         }
-        covered += measure(merge(common));
+        covered = saturated_sum(covered, measure(merge(common)));
     }
     if (beside.empty()) return result;
     for (std::size_t i = 0; i < beside.size(); ++i) {

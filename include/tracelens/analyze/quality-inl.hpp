@@ -19,6 +19,7 @@
 #include <tracelens/core/ascii.hpp>
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/statistics.hpp>
+#include <tracelens/core/text.hpp>
 
 namespace tracelens {
 
@@ -88,7 +89,7 @@ class QualityChecker {
         return result;
     }
 
-    std::string name_of(EventId event) const { return std::string(trace_.name_of(event).substr(0, 100)); }
+    std::string name_of(EventId event) const { return shortened(trace_.name_of(event), 100); }
 
     std::string at_us(EventId event) const {
         return name_of(event) + " at " + fixed_decimals(trace_.to_us(trace_.start[event]), 3) + " us";
@@ -101,7 +102,7 @@ class QualityChecker {
             const EventKind kind = trace_.kind[event];
             if (is_gpu_work(kind)) {
                 gpu_.push_back(event);
-                gpu_ticks_ += trace_.duration(event);
+                gpu_ticks_ = saturated_sum(gpu_ticks_, trace_.duration(event));
                 if (links_.launch_of(event) != no_event) ++quality_.linked_gpu_events;
                 const bool proper =
                     classes_[event] == GpuClass::computation || classes_[event] == GpuClass::communication;
@@ -154,8 +155,10 @@ class QualityChecker {
     /// Spec 11.7: per stream, overrun of the next later start by an event of non-zero duration.
     void check_corrupt_durations() {
         std::vector<Ticks> stream_ticks(trace_.tracks.size(), 0);
-        for (const EventId event : gpu_)
-            stream_ticks[to_index(trace_.track[event])] += trace_.duration(event);
+        for (const EventId event : gpu_) {
+            Ticks& sum = stream_ticks[to_index(trace_.track[event])];
+            sum = saturated_sum(sum, trace_.duration(event));
+        }
         struct Next {
             Ticks start = std::numeric_limits<Ticks>::max();  // of the nearest later event with a length
             Ticks later = std::numeric_limits<Ticks>::max();  // the same, behind equal starts
@@ -181,9 +184,10 @@ class QualityChecker {
         if (quality_.corrupt.empty()) return;
         std::reverse(quality_.corrupt.begin(), quality_.corrupt.end());
         quality_.excluded.assign(trace_.size(), false);
-        for (const EventId event : quality_.corrupt) {
-            quality_.excluded[event] = true;
-            gpu_ticks_ -= trace_.duration(event);
+        for (const EventId event : quality_.corrupt) quality_.excluded[event] = true;
+        gpu_ticks_ = 0;
+        for (const EventId event : gpu_) {
+            if (is_counted(event)) gpu_ticks_ = saturated_sum(gpu_ticks_, trace_.duration(event));
         }
         const EventId first = quality_.corrupt.front();
         const double us = trace_.to_us(trace_.duration(first));
@@ -213,8 +217,8 @@ class QualityChecker {
             std::uint8_t& known = has_dims[to_index(tree_.args(op))];
             if (known == 2)
                 known = find_arg(trace_.signatures, trace_.strings, tree_.args(op), "Input Dims") ? 1 : 0;
-            under_ops += trace_.duration(event);
-            if (known == 0) without += trace_.duration(event);
+            under_ops = saturated_sum(under_ops, trace_.duration(event));
+            if (known == 0) without = saturated_sum(without, trace_.duration(event));
         }
         if (under_ops == 0) return;
         const double share = static_cast<double>(without) / static_cast<double>(under_ops);
@@ -248,13 +252,13 @@ class QualityChecker {
             if (!is_counted(event) || links_.launch_of(event) != no_event) continue;
             ++count;
             if (first == no_event) first = event;
-            (first_linked != no_event && event < first_linked ? leading : interleaved) +=
-                trace_.duration(event);
+            Ticks& part = first_linked != no_event && event < first_linked ? leading : interleaved;
+            part = saturated_sum(part, trace_.duration(event));
         }
         const auto share = [&](Ticks part) {
             return static_cast<double>(part) / static_cast<double>(gpu_ticks_);
         };
-        quality_.unlinked_share = share(leading + interleaved);
+        quality_.unlinked_share = share(saturated_sum(leading, interleaved));
         if (count == 0) return;
         const auto step = reached(share(interleaved), {{limits_.unlinked_note, Verdict::note},
                                                        {limits_.unlinked_degraded, Verdict::degraded},
@@ -292,7 +296,7 @@ class QualityChecker {
         for (const EventId event : gpu_) {
             const EventId launch = links_.launch_of(event);
             if (is_counted(event) && launch != no_event && is_graph_launch(trace_.name_of(launch))) {
-                in_graphs += trace_.duration(event);
+                in_graphs = saturated_sum(in_graphs, trace_.duration(event));
             }
         }
         if (gpu_ticks_ != 0)
@@ -528,9 +532,9 @@ class QualityChecker {
         if (unstable == 0) return;
         const double variation = standard_deviation(worst->us, Ddof::sample) / mean(worst->us);
         raise({"RUNTIME_INSTABILITY", Verdict::note, unstable,
-               "ops whose GPU time varies; largest by time: " +
-                   std::string(tree_.name_text(worst->op).substr(0, 100)) + ", " +
-                   std::to_string(worst->us.size()) + " instances, std/mean " + fixed_decimals(variation, 2),
+               "ops whose GPU time varies; largest by time: " + shortened(tree_.name_text(worst->op), 100) +
+                   ", " + std::to_string(worst->us.size()) + " instances, std/mean " +
+                   fixed_decimals(variation, 2),
                "compare instances before trusting their mean", variation, "std/mean",
                limits_.unstable_variation});
     }
@@ -559,7 +563,7 @@ class QualityChecker {
         std::string first;
         const auto look = [&](StringId name) {
             if (!reports(trace_.text(name))) return;
-            if (count++ == 0) first = trace_.text(name).substr(0, 100);
+            if (count++ == 0) first = shortened(trace_.text(name), 100);
         };
         for (const Instant& instant : trace_.instants) look(instant.name);
         for (const MetadataEvent& event : trace_.metadata) look(event.name);

@@ -22,16 +22,16 @@ class ChunkedColumn {
 
     void push_back(const T& value) {
         if (size_ == blocks_.size() * block_size)
-            blocks_.push_back(std::make_unique_for_overwrite<T[]>(block_size));
-        blocks_[size_ >> block_bits][size_ & (block_size - 1)] = value;
+            blocks_.emplace_back(std::allocator<T>().allocate(block_size));
+        std::construct_at(&(*this)[size_], value);
         ++size_;
     }
 
     T& operator[](std::size_t index) noexcept {
-        return blocks_[index >> block_bits][index & (block_size - 1)];
+        return blocks_[index >> block_bits].get()[index & (block_size - 1)];
     }
     const T& operator[](std::size_t index) const noexcept {
-        return blocks_[index >> block_bits][index & (block_size - 1)];
+        return blocks_[index >> block_bits].get()[index & (block_size - 1)];
     }
 
     std::size_t size() const noexcept { return size_; }
@@ -46,7 +46,11 @@ class ChunkedColumn {
     }
 
   private:
-    std::vector<std::unique_ptr<T[]>> blocks_;
+    struct Free {
+        void operator()(T* block) const noexcept { std::allocator<T>().deallocate(block, block_size); }
+    };
+
+    std::vector<std::unique_ptr<T, Free>> blocks_;  // rows come to life one by one, so memory is touched late
     std::size_t size_ = 0;
 };
 

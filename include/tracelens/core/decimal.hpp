@@ -44,7 +44,7 @@ struct NumberText {
     bool negative = false;
     std::string_view whole;
     std::string_view fraction;
-    int exponent = 0;  ///< within +-10000
+    int exponent = 0;  ///< within +-10^8
 
     constexpr std::size_t digit_count() const noexcept { return whole.size() + fraction.size(); }
     constexpr int digit(std::size_t index) const noexcept {
@@ -76,7 +76,7 @@ constexpr bool split_number(std::string_view token, NumberText& number) noexcept
         const std::string_view power = digits();
         if (power.empty()) return false;
         for (const char c : power) {
-            if (number.exponent < 1000) number.exponent = number.exponent * 10 + (c - '0');
+            if (number.exponent < 10'000'000) number.exponent = number.exponent * 10 + (c - '0');
         }
         if (down) number.exponent = -number.exponent;
     }
@@ -156,8 +156,12 @@ inline std::optional<double> parse_double(std::string_view token) noexcept {
     double value = 0;
     const auto [end, error] = std::from_chars(token.data(), token.data() + token.size(), value);
     if (error != std::errc::result_out_of_range) return value;
-    const bool tiny = number.exponent < 0 || (number.exponent == 0 && number.digit(0) == 0);
-    const double size = tiny ? 0 : infinity;
+    // Out of range on which side: by the power of ten of the first digit that is not zero.
+    std::size_t zeros = 0;
+    while (zeros < number.digit_count() && number.digit(zeros) == 0) ++zeros;
+    const std::int64_t power =
+        static_cast<std::int64_t>(number.whole.size()) - static_cast<std::int64_t>(zeros) + number.exponent;
+    const double size = zeros == number.digit_count() || power <= 0 ? 0 : infinity;
     return number.negative ? -size : size;
 }
 

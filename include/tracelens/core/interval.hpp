@@ -3,8 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace tracelens {
@@ -18,6 +23,13 @@ struct Interval {
 };
 
 using IntervalSet = std::vector<Interval>;
+
+/// The sum of two lengths, kept within the range of `Ticks`: durations of damaged traces may add up to more.
+constexpr Ticks saturated_sum(Ticks a, Ticks b) noexcept {
+    Ticks sum = 0;
+    if (!__builtin_add_overflow(a, b, &sum)) return sum;
+    return a < 0 ? std::numeric_limits<Ticks>::min() : std::numeric_limits<Ticks>::max();
+}
 
 /// Adds an interval whose start is not before the last one's start; touching and overlapping intervals join.
 inline void append_merged(IntervalSet& set, Interval next) {
@@ -81,6 +93,67 @@ inline Ticks measure(std::span<const Interval> set) {
     Ticks total = 0;
     for (const Interval& each : set) total += each.end - each.start;
     return total;
+}
+
+/// A contiguous part of a sequence: `[begin, end)`.
+struct IndexRange {
+    std::uint32_t begin = 0;
+    std::uint32_t end = 0;
+};
+
+/// The length of the union of each range of `intervals`, in any order and however the ranges overlap.
+/// O((n + m) log n) for n intervals and m ranges: a sweep over the intervals keeps, for every stretch of
+/// time, the last interval that covers it, and a Fenwick tree sums stretches by that interval's index.
+inline std::vector<Ticks> measure_ranges(std::span<const Interval> intervals,
+                                         std::span<const IndexRange> ranges) {
+    std::vector<Ticks> tree(intervals.size() + 1, 0);
+    const auto add = [&](std::size_t index, Ticks length) {
+        for (std::size_t i = index + 1; i < tree.size(); i += i & (0 - i)) tree[i] += length;
+    };
+    const auto total_before = [&](std::size_t index) {
+        Ticks total = 0;
+        for (std::size_t i = index; i > 0; i -= i & (0 - i)) total += tree[i];
+        return total;
+    };
+    struct Stretch {
+        Ticks end;
+        std::uint32_t last;  // index of the interval
+    };
+    std::map<Ticks, Stretch> stretches;  // by start; disjoint
+    const auto cut_at = [&](Ticks time) {
+        auto after = stretches.lower_bound(time);
+        if (after == stretches.begin()) return after;
+        const auto before = std::prev(after);
+        if (before->second.end <= time) return after;
+        const Stretch rest = before->second;
+        before->second.end = time;
+        return stretches.emplace_hint(after, time, rest);
+    };
+    const auto cover = [&](std::uint32_t index) {
+        const auto [start, end] = intervals[index];
+        if (start >= end) return;
+        cut_at(end);
+        auto at = cut_at(start);
+        while (at != stretches.end() && at->first < end) {
+            add(at->second.last, at->first - at->second.end);
+            at = stretches.erase(at);
+        }
+        stretches.emplace_hint(at, start, Stretch{end, index});
+        add(index, end - start);
+    };
+
+    std::vector<std::uint32_t> order(ranges.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return ranges[a].end < ranges[b].end; });
+    std::vector<Ticks> lengths(ranges.size(), 0);
+    std::uint32_t covered = 0;
+    for (const std::uint32_t i : order) {
+        for (; covered < ranges[i].end; ++covered) cover(covered);
+        if (ranges[i].begin < ranges[i].end)
+            lengths[i] = total_before(ranges[i].end) - total_before(ranges[i].begin);
+    }
+    return lengths;
 }
 
 /// The gaps between the members of a set.

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <tracelens/core/interval.hpp>
 #include <tracelens/model/links.hpp>
 #include <tracelens/model/trace.hpp>
 
@@ -79,6 +80,9 @@ class CallTree {
     std::span<const EventId> gpu_events(NodeId node) const noexcept {
         return {gpu_order_.data() + gpu_begin_[node], gpu_end_[node] - gpu_begin_[node]};
     }
+
+    /// The GPU events of the whole tree, in preorder; those of a node are a part of it.
+    std::span<const EventId> gpu_events() const noexcept { return gpu_order_; }
 
     /// Whether GPU work hangs below the node: what `prune_nongpu_paths` keeps. O(1).
     bool on_gpu_path(NodeId node) const noexcept { return gpu_end_[node] != gpu_begin_[node]; }
@@ -308,7 +312,7 @@ class CallTree {
             preorder.push_back(node);
             if (is_overlay(node) || !is_gpu_work(trace_->kind[node])) return;
             gpu_order_.push_back(node);
-            gpu_prefix_.push_back(gpu_prefix_.back() + trace_->duration(node));
+            gpu_prefix_.push_back(saturated_sum(gpu_prefix_.back(), trace_->duration(node)));
             gpu_end_[node] = static_cast<std::uint32_t>(gpu_order_.size());
         };
         walk_preorder(roots_, enter);

@@ -101,12 +101,11 @@ class CorrelationLinker {
     std::vector<EventId> link() {
         launch_.assign(trace_.size(), no_event);
         collect_calls();
+        collect_gpu_events();
         vote();
-        for (EventId event = 0; event < trace_.size(); ++event) {
-            if (!is_gpu_work(trace_.kind[event])) continue;
-            const std::span<const EventId> candidates = candidates_of(event);
-            if (!candidates.empty()) launch_[event] = choose(event, candidates);
-        }
+        for_each_id([this](std::span<const EventId> gpu_events, std::span<const EventId> calls) {
+            choose(gpu_events, calls);
+        });
         link_by_flows();
         return std::move(launch_);
     }
@@ -123,13 +122,26 @@ class CorrelationLinker {
         for (const EventId call : runtime) {
             if (id_of(call) > 0) calls_.push_back(call);
         }
-        // Equal ids stay in order of time.
-        std::vector<std::int64_t> ids(calls_.size());
-        for (std::size_t i = 0; i < calls_.size(); ++i) ids[i] = id_of(calls_[i]);
-        const std::vector<std::uint32_t> order = stable_order(ids);
-        std::vector<EventId> sorted(calls_.size());
-        for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = calls_[order[i]];
-        calls_ = std::move(sorted);
+        sort_by(calls_, [this](EventId call) { return id_of(call); });
+    }
+
+    void collect_gpu_events() {
+        for (EventId event = 0; event < trace_.size(); ++event) {
+            if (is_gpu_work(trace_.kind[event]) && id_of(event) > 0) gpu_events_.push_back(event);
+        }
+        sort_by(gpu_events_, [this](EventId event) { return trace_.track_of(event).rank; });
+        sort_by(gpu_events_, [this](EventId event) { return id_of(event); });
+    }
+
+    /// Stable, so that equal keys stay in order of time.
+    template <class Key>
+    static void sort_by(std::vector<EventId>& events, const Key& key) {
+        std::vector<std::int64_t> keys(events.size());
+        for (std::size_t i = 0; i < keys.size(); ++i) keys[i] = key(events[i]);
+        const std::vector<std::uint32_t> order = stable_order(keys);
+        std::vector<EventId> sorted(events.size());
+        for (std::size_t i = 0; i < order.size(); ++i) sorted[i] = events[order[i]];
+        events = std::move(sorted);
     }
 
     std::int64_t id_of(EventId event) const noexcept {
@@ -137,24 +149,33 @@ class CorrelationLinker {
         return by_external_id_ ? fields.external_id : fields.correlation;
     }
 
-    /// Calls with the event's id that are not of another rank.
-    std::span<const EventId> candidates_of(EventId event) {
-        const std::int64_t id = id_of(event);
-        if (id <= 0) return {};
-        const auto first =
-            std::lower_bound(calls_.begin(), calls_.end(), id,
-                             [this](EventId call, std::int64_t wanted) { return id_of(call) < wanted; });
-        auto last = first;
-        while (last != calls_.end() && id_of(*last) == id) ++last;
-        const std::span<const EventId> all(first, last);
-        const std::int64_t rank = trace_.track_of(event).rank;
-        if (rank == no_number) return all;
-        same_rank_.clear();
-        for (const EventId call : all) {
-            const std::int64_t of_call = trace_.track_of(call).rank;
-            if (of_call == rank || of_call == no_number) same_rank_.push_back(call);
+    /// Calls `use(gpu_events, calls)` for the GPU events of every id and rank and the calls that may have
+    /// launched them: those with the id that are not of another rank. Both are in order of time.
+    template <class Use>
+    void for_each_id(const Use& use) {
+        std::size_t first_call = 0;
+        std::vector<EventId> same_rank;
+        for (std::size_t begin = 0, end = 0; begin < gpu_events_.size(); begin = end) {
+            const std::int64_t id = id_of(gpu_events_[begin]);
+            const std::int64_t rank = trace_.track_of(gpu_events_[begin]).rank;
+            const auto belongs = [&](EventId event) {
+                return id_of(event) == id && trace_.track_of(event).rank == rank;
+            };
+            while (end < gpu_events_.size() && belongs(gpu_events_[end])) ++end;
+            while (first_call < calls_.size() && id_of(calls_[first_call]) < id) ++first_call;
+            std::size_t last_call = first_call;
+            while (last_call < calls_.size() && id_of(calls_[last_call]) == id) ++last_call;
+            std::span<const EventId> calls(calls_.data() + first_call, last_call - first_call);
+            if (rank != no_number) {
+                same_rank.clear();
+                for (const EventId call : calls) {
+                    const std::int64_t of_call = trace_.track_of(call).rank;
+                    if (of_call == rank || of_call == no_number) same_rank.push_back(call);
+                }
+                calls = same_rank;
+            }
+            if (!calls.empty()) use(std::span(gpu_events_).subspan(begin, end - begin), calls);
         }
-        return same_rank_;
     }
 
     /// Which process launches on which device: ids that only one process uses decide. Where every id is used
@@ -163,22 +184,26 @@ class CorrelationLinker {
     void vote() {
         std::vector<std::uint64_t> certain;
         std::vector<std::uint64_t> likely;
-        for (EventId event = 0; event < trace_.size(); ++event) {
-            if (!is_gpu_work(trace_.kind[event])) continue;
-            const std::span<const EventId> candidates = candidates_of(event);
-            if (candidates.empty()) continue;
-            const std::uint32_t process = process_of(candidates.front());
-            const bool one_process = std::all_of(candidates.begin(), candidates.end(),
+        std::vector<EventId> in_file;
+        for_each_id([&](std::span<const EventId> gpu_events, std::span<const EventId> calls) {
+            const std::uint32_t process = process_of(calls.front());
+            const bool one_process = std::all_of(calls.begin(), calls.end(),
                                                  [&](EventId call) { return process_of(call) == process; });
             ambiguous_ = ambiguous_ || !one_process;
-            const std::uint32_t device =
-                devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
-            if (one_process)
-                certain.push_back(std::uint64_t{device} << 32 | process);
-            else
-                likely.push_back(std::uint64_t{device} << 32 |
-                                 process_of(last_before_in_file(event, candidates)));
-        }
+            if (!one_process) {
+                in_file.assign(calls.begin(), calls.end());
+                std::sort(in_file.begin(), in_file.end(), [this](EventId a, EventId b) {
+                    return trace_.file_index[a] < trace_.file_index[b];
+                });
+            }
+            for (const EventId event : gpu_events) {
+                const std::uint32_t device =
+                    devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
+                std::vector<std::uint64_t>& votes = one_process ? certain : likely;
+                const EventId call = one_process ? calls.front() : last_before(event, in_file, calls.front());
+                votes.push_back(std::uint64_t{device} << 32 | process_of(call));
+            }
+        });
         if (!ambiguous_) return;
         process_of_device_.assign(devices_.size(), no_process);
         elect(likely);
@@ -204,39 +229,40 @@ class CorrelationLinker {
         return processes_[to_index(trace_.track[event])];
     }
 
-    EventId last_before_in_file(EventId event, std::span<const EventId> candidates) const {
-        EventId best = candidates.front();
-        bool best_before = false;
-        for (const EventId call : candidates) {
-            const bool before = trace_.file_index[call] < trace_.file_index[event];
-            const bool later = trace_.file_index[call] > trace_.file_index[best];
-            if ((before && !best_before) || (before == best_before && before && later)) {
-                best = call;
-                best_before = before;
-            }
-        }
-        return best;
+    /// The last of `in_file` (calls in file order) that stands before the event in the file, else
+    /// `otherwise`.
+    EventId last_before(EventId event, std::span<const EventId> in_file, EventId otherwise) const {
+        const auto after = std::lower_bound(
+            in_file.begin(), in_file.end(), event,
+            [this](EventId call, EventId of) { return trace_.file_index[call] < trace_.file_index[of]; });
+        return after == in_file.begin() ? otherwise : *(after - 1);
     }
 
-    /// The nearest call that starts before the event, in the device's process if that has any; else the first
+    /// The nearest call that starts before an event, in the device's process if that has any; else the first
     /// call.
-    EventId choose(EventId event, std::span<const EventId> candidates) {
-        std::uint32_t process = no_process;
-        if (ambiguous_) {
-            const std::uint32_t device =
-                devices_.group_of(static_cast<std::uint64_t>(trace_.track_of(event).device));
-            if (device < process_of_device_.size()) process = process_of_device_[device];
-        }
-        const auto eligible = [&](EventId call) {
-            return process == no_process || process_of(call) == process;
+    void choose(std::span<const EventId> gpu_events, std::span<const EventId> calls) {
+        const auto nearest = [this](EventId event, std::span<const EventId> eligible) {
+            const auto after = std::upper_bound(
+                eligible.begin(), eligible.end(), event,
+                [this](EventId of, EventId call) { return trace_.start[of] < trace_.start[call]; });
+            return after == eligible.begin() ? eligible.front() : *(after - 1);
         };
-        if (std::none_of(candidates.begin(), candidates.end(), eligible)) process = no_process;
-        EventId best = no_event;
-        for (const EventId call : candidates) {
-            if (!eligible(call)) continue;
-            if (best == no_event || trace_.start[call] <= trace_.start[event]) best = call;
+        if (!ambiguous_) {
+            for (const EventId event : gpu_events) launch_[event] = nearest(event, calls);
+            return;
         }
-        return best;
+        std::vector<EventId> by_process(calls.begin(), calls.end());
+        std::stable_sort(by_process.begin(), by_process.end(),
+                         [this](EventId a, EventId b) { return process_of(a) < process_of(b); });
+        for (const EventId event : gpu_events) {
+            const std::uint32_t process = process_of_device_[devices_.group_of(
+                static_cast<std::uint64_t>(trace_.track_of(event).device))];
+            const auto first = std::partition_point(by_process.begin(), by_process.end(),
+                                                    [&](EventId call) { return process_of(call) < process; });
+            const auto last = std::partition_point(first, by_process.end(),
+                                                   [&](EventId call) { return process_of(call) == process; });
+            launch_[event] = nearest(event, first == last ? calls : std::span<const EventId>(first, last));
+        }
     }
 
     /// Flows tie what ids do not: the finish sits on the GPU event, the start on the call or op.
@@ -261,35 +287,33 @@ class CorrelationLinker {
                          [](const Start& a, const Start& b) { return a.key < b.key; });
         const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace_.tracks);
         const auto place = [&](TrackId track, Ticks time) { return std::pair{lanes[to_index(track)], time}; };
-        std::sort(unlinked.begin(), unlinked.end(), [&](EventId a, EventId b) {
-            return place(trace_.track[a], trace_.start[a]) < place(trace_.track[b], trace_.start[b]);
-        });
+        const auto place_of = [&](EventId event) { return place(trace_.track[event], trace_.start[event]); };
+        std::sort(unlinked.begin(), unlinked.end(),
+                  [&](EventId a, EventId b) { return place_of(a) < place_of(b); });
         std::vector<EventId> hosts;
         for (EventId event = 0; event < trace_.size(); ++event) {
             if (is_runtime_call(trace_.kind[event]) || trace_.kind[event] == EventKind::cpu_op)
                 hosts.push_back(event);
         }
-        std::stable_sort(hosts.begin(), hosts.end(), [&](EventId a, EventId b) {
-            return place(trace_.track[a], trace_.start[a]) < place(trace_.track[b], trace_.start[b]);
-        });
+        std::stable_sort(hosts.begin(), hosts.end(),
+                         [&](EventId a, EventId b) { return place_of(a) < place_of(b); });
         const auto find_all = [&](const std::vector<EventId>& events, const Flow& flow) {
             const auto key = place(flow.track, flow.time);
-            const auto first =
-                std::lower_bound(events.begin(), events.end(), key, [&](EventId event, const auto& wanted) {
-                    return place(trace_.track[event], trace_.start[event]) < wanted;
-                });
-            auto last = first;
-            while (last != events.end() && place(trace_.track[*last], trace_.start[*last]) == key) ++last;
+            const auto first = std::partition_point(events.begin(), events.end(),
+                                                    [&](EventId event) { return place_of(event) < key; });
+            const auto last = std::partition_point(first, events.end(),
+                                                   [&](EventId event) { return place_of(event) == key; });
             return std::pair{first, last};
         };
-        for (const Flow& flow : trace_.flows) {
-            if (flow.phase != 'f' || !is_launch_flow(flow)) continue;
-            const auto [gpu_first, gpu_last] = find_all(unlinked, flow);
-            if (gpu_first == gpu_last) continue;
+        // Backwards: of several flows to one place the last one counts.
+        for (auto flow = trace_.flows.rbegin(); flow != trace_.flows.rend(); ++flow) {
+            if (flow->phase != 'f' || !is_launch_flow(*flow)) continue;
+            const auto [gpu_first, gpu_last] = find_all(unlinked, *flow);
+            if (gpu_first == gpu_last || launch_[*gpu_first] != no_event) continue;
             const auto start =
-                std::lower_bound(starts.begin(), starts.end(), key_of(flow),
+                std::lower_bound(starts.begin(), starts.end(), key_of(*flow),
                                  [](const Start& each, const auto& key) { return each.key < key; });
-            if (start == starts.end() || start->key != key_of(flow)) continue;
+            if (start == starts.end() || start->key != key_of(*flow)) continue;
             const auto [host_first, host_last] = find_all(hosts, *start->flow);
             if (host_first == host_last) continue;
             const EventId host = *(host_last - 1);  // the innermost of those that start together
@@ -306,8 +330,8 @@ class CorrelationLinker {
 
     const Trace& trace_;
     std::vector<std::uint32_t> processes_;
-    std::vector<EventId> calls_;  // by id, then time
-    std::vector<EventId> same_rank_;
+    std::vector<EventId> calls_;       // by id, then time
+    std::vector<EventId> gpu_events_;  // by id, then rank, then time
     KeyGrouper devices_;
     bool by_external_id_ = false;
     bool ambiguous_ = false;
@@ -366,13 +390,21 @@ class ReferenceLinker {
         const std::size_t known_flows = starts.size();
         const std::size_t known_places = at_place.size();
         const std::size_t known_ids = gpu_by_id.size();
+        // Of several graph launches with one id the last one gets the graph's events.
+        std::vector<EventId> last_graph_launch(known_ids, no_event);
+        for (const EventId call : calls) {
+            const std::int64_t id = id_of(call);
+            if (id == no_number || !is_graph_launch(trace_.name_of(call))) continue;
+            const std::uint32_t group = graph_ids.group_of(static_cast<std::uint64_t>(id));
+            if (group < known_ids) last_graph_launch[group] = call;
+        }
         for (const EventId call : calls) {
             const std::int64_t id = id_of(call);
             if (id == no_number) continue;
             const std::string_view name = trace_.name_of(call);
-            if (name == "cudaGraphLaunch" || name == "hipGraphLaunch") {
+            if (is_graph_launch(name)) {
                 const std::uint32_t group = graph_ids.group_of(static_cast<std::uint64_t>(id));
-                if (group >= known_ids) continue;
+                if (group >= known_ids || last_graph_launch[group] != call) continue;
                 for (const EventId gpu : gpu_by_id[group]) launch[gpu] = call;
                 continue;
             }
@@ -389,6 +421,10 @@ class ReferenceLinker {
     }
 
   private:
+    static bool is_graph_launch(std::string_view name) noexcept {
+        return name == "cudaGraphLaunch" || name == "hipGraphLaunch";
+    }
+
     static void put(KeyGrouper& keys, std::vector<EventId>& values, std::uint64_t lane, std::int64_t id,
                     EventId event, EventId absent) {
         const std::uint32_t group = keys.group_of(lane, static_cast<std::uint64_t>(id));

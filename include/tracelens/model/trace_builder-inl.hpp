@@ -317,7 +317,10 @@ class TraceAssembler {
 
     Ticks to_ticks(TimeWord word) const noexcept {
         if (trace_.timestamps == Timestamps::exact) return word - trace_.epoch;
-        return std::llround(std::ldexp(std::bit_cast<double>(word), tick_bits_)) - trace_.epoch;
+        // Events of the side tables may lie far outside the span that the ticks were chosen for.
+        constexpr double limit = 0x1p62;
+        const double ticks = std::ldexp(std::bit_cast<double>(word), tick_bits_);
+        return std::llround(std::clamp(ticks, -limit, limit)) - trace_.epoch;
     }
 
     /// The file is a concatenation of recordings when start times of one track fall back by more than half of

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -397,6 +398,8 @@ enum class Members : std::uint8_t { whole, unfinished, damaged };
 /// Adds the keys of `text`: members of the top-level object, up to its closing brace or to the key of the
 /// event array.
 inline Members add_properties(std::vector<Property>& to, std::string_view text) {
+    std::unordered_map<std::string, std::size_t> position;
+    for (std::size_t i = 0; i < to.size(); ++i) position.emplace(to[i].key, i);
     using Outcome = JsonScanner::Outcome;
     constexpr std::string_view byte_order_mark = "\xef\xbb\xbf";
     if (text.substr(0, byte_order_mark.size()) == byte_order_mark) text.remove_prefix(byte_order_mark.size());
@@ -415,12 +418,11 @@ inline Members add_properties(std::vector<Property>& to, std::string_view text) 
         decode_json_string(key, key_text);
         std::string json;
         append_compact_json(json, value);
-        const auto known =
-            std::find_if(to.begin(), to.end(), [&](const Property& each) { return each.key == key_text; });
-        if (known == to.end())
+        const auto [known, is_new] = position.emplace(key_text, to.size());
+        if (is_new)
             to.push_back({key_text, std::move(json)});
         else
-            known->json = std::move(json);  // of equal keys the last one counts
+            to[known->second].json = std::move(json);  // of equal keys the last one counts
         if (!scanner.take(',')) break;
     }
     if (!scanner.take('}')) return scanner.at_end() ? Members::unfinished : Members::damaged;

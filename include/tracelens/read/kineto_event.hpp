@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -67,7 +68,6 @@ class KinetoEvent {
         phase_ = name_ = category_ = pid_ = tid_ = time_ = duration_ = id_ = bind_ = scope_ = {};
         args_.clear();
         flaws_ = 0;
-        swallowed_events_ = false;
     }
 
     /// A top-level field other than `args`. `key` is the inside of the key's string; `raw` is the value's
@@ -76,34 +76,34 @@ class KinetoEvent {
         switch (key.size()) {
             case 1:
                 if (key[0] == 's')
-                    scope_ = raw;
+                    put(scope_, raw);
                 else
                     note_bad_word(raw);
                 break;
             case 2:
                 if (key[0] == 'p' && key[1] == 'h')
-                    phase_ = raw;
+                    put(phase_, raw);
                 else if (key[0] == 't' && key[1] == 's')
-                    time_ = raw;
+                    put(time_, raw);
                 else if (key[0] == 'i' && key[1] == 'd')
-                    id_ = raw;
+                    put(id_, raw);
                 else if (key[0] == 'b' && key[1] == 'p')
-                    bind_ = raw;
+                    put(bind_, raw);
                 break;
             case 3:
                 if (key[0] == 'd' && key[1] == 'u' && key[2] == 'r')
-                    duration_ = raw;
+                    put(duration_, raw);
                 else if (key[0] == 'c' && key[1] == 'a' && key[2] == 't')
-                    category_ = raw;
+                    put(category_, raw);
                 else if (key[1] != 'i' || key[2] != 'd')
                     break;
                 else if (key[0] == 'p')
-                    pid_ = raw;
+                    put(pid_, raw);
                 else if (key[0] == 't')
-                    tid_ = raw;
+                    put(tid_, raw);
                 break;
             case 4:
-                if (key == "name") name_ = raw;
+                if (key == "name") put(name_, raw);
                 break;
             default: note_bad_word(raw); break;
         }
@@ -111,16 +111,6 @@ class KinetoEvent {
 
     /// A member of `args`.
     void arg(std::string_view key, std::string_view raw) { args_.push_back(key, raw); }
-
-    /// Whether the last event held other events in its arguments. Found when its arguments were seen for the
-    /// first time.
-    bool swallowed_events() const noexcept { return swallowed_events_; }
-
-    /// Whether any argument so far holds events. O(text of the arguments).
-    bool args_hold_events() const {
-        return std::any_of(args_.begin(), args_.end(),
-                           [](const auto& member) { return holds_events(member.second); });
-    }
 
     /// Flaws that the parser met in the event's text.
     void add_flaws(unsigned flaws) noexcept { flaws_ |= flaws; }
@@ -157,6 +147,7 @@ class KinetoEvent {
             case '\0': tally.add(Defect::not_an_event, offset_, "no phase"); break;
             default: tally.add(Defect::unknown_phase, offset_, phase); break;
         }
+        note_unread_words();
         tally.add_flaws(flaws_, offset_, name_);
     }
 
@@ -165,9 +156,9 @@ class KinetoEvent {
   private:
     enum class TimeStatus : std::uint8_t { ok, missing, not_finite, out_of_range };
 
-    /// Beyond this many nanoseconds (146 years) sums of times might leave 64 bits.
-    static constexpr std::int64_t time_limit = std::int64_t{1} << 62;
-    static constexpr double time_limit_us = 4.6e15;
+    /// Beyond this many nanoseconds (73 years) an end less the first start might leave 64 bits.
+    static constexpr std::int64_t time_limit = std::int64_t{1} << 61;
+    static constexpr double time_limit_us = 2.3e15;
 
     TimeStatus read_time(std::string_view raw, TimeWord& word) const noexcept {
         const std::string_view token = detail::unquoted(raw);
@@ -202,10 +193,21 @@ class KinetoEvent {
         return us && *us > wrap_us - 3.6e9 && *us <= wrap_us;
     }
 
+    /// Of equal keys the last one counts.
+    void put(std::string_view& field, std::string_view raw) noexcept {
+        if (!field.empty()) note_bad_word(field);
+        field = raw;
+    }
+
     /// Text that is no JSON value where a number belongs is damage, and not only an odd value.
     void note_bad_word(std::string_view raw) noexcept {
         const bool is_word = !raw.empty() && raw.front() != '"' && raw.front() != '{' && raw.front() != '[';
         if (is_word) flaws_ |= detail::word_flaws(raw) & json_structure;
+    }
+
+    /// The fields that not every phase has, and that nothing else has looked at.
+    void note_unread_words() noexcept {
+        for (const std::string_view raw : {phase_, id_, bind_, scope_}) note_bad_word(raw);
     }
 
     /// The event's start; false when it must be dropped.
@@ -459,20 +461,27 @@ class KinetoEvent {
 
     std::pair<ArgsId, std::uint8_t> build_signature() {
         std::vector<Arg> list;
+        std::unordered_map<StringId, std::size_t> position;  // of keys, for lists that are long to search
+        constexpr std::size_t long_list = 16;
         unsigned flaws = 0;
         for (const auto& [key, raw] : shared_args_) {
             flaws |= decode_json_string(key, decoded_);
             const StringId key_id = builder_.strings().intern(decoded_);
             compact_.clear();
             flaws |= append_compact_json(compact_, raw);
-            swallowed_events_ = swallowed_events_ || holds_events(raw);
             const StringId value = builder_.strings().intern(compact_);
-            const auto known =
-                std::find_if(list.begin(), list.end(), [&](const Arg& arg) { return arg.key == key_id; });
-            if (known == list.end())
+            std::size_t at = 0;
+            if (list.size() < long_list) {
+                while (at < list.size() && list[at].key != key_id) ++at;
+            } else {
+                if (position.empty())
+                    for (std::size_t i = 0; i < list.size(); ++i) position.emplace(list[i].key, i);
+                at = position.emplace(key_id, list.size()).first->second;
+            }
+            if (at == list.size())
                 list.push_back({key_id, value});
             else
-                known->value = value;  // of equal keys the last one counts
+                list[at].value = value;  // of equal keys the last one counts
         }
         return {builder_.signatures().intern(list), static_cast<std::uint8_t>(flaws)};
     }
@@ -556,7 +565,6 @@ class KinetoEvent {
     detail::RawMembers args_;
     detail::RawMembers shared_args_;
     unsigned flaws_ = 0;
-    bool swallowed_events_ = false;
     std::int64_t device_ = no_number;
     std::int64_t stream_ = no_number;
     std::int64_t rank_ = no_number;

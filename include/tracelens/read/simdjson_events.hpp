@@ -41,7 +41,6 @@ class SimdjsonEventParser {
             builder_.next_event();
             if (!parse_fields<&KinetoEvent::field>(object)) return false;
             event_.finish();
-            if (event_.swallowed_events()) return false;
         }
         const char* rest = nullptr;
         return document.current_location().get(rest) == simdjson::OUT_OF_BOUNDS;

@@ -133,7 +133,6 @@ class TolerantEventParser {
         const Step step = parse_fields(scanner);
         reached = scanner.position();
         if (step != Step::done) return step;
-        if (event_.args_hold_events()) return Step::malformed;
         at = reached;
         builder_.next_event();
         event_.add_flaws(scanner.flaws());

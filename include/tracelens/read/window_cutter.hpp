@@ -136,13 +136,6 @@ inline std::size_t find_event_with_phase(std::string_view text, std::size_t from
     return std::string_view::npos;
 }
 
-/// Whether a value holds events: damage has opened a bracket, and what follows it was taken for its content.
-inline bool holds_events(std::string_view value) {
-    constexpr std::size_t shortest = 40;  // of two events
-    if (value.size() < shortest || (value.front() != '[' && value.front() != '{')) return false;
-    return find_event_with_phase(value, 1) != std::string_view::npos;
-}
-
 /// The last place after `from` that looks like the start of an event; `npos` when there is none. O(length).
 inline std::size_t find_last_event_start(std::string_view text, std::size_t from) noexcept {
     for (std::size_t at = text.rfind('{'); at != std::string_view::npos && at > from;

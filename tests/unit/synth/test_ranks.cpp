@@ -81,7 +81,8 @@ TEST_CASE("ranks: a merged trace holds all of them, with colliding ids that stil
         merged.merged = true;
         const std::string text = generated(merged);
         std::size_t unmarked = 0;
-        for (const nlohmann::json& event : nlohmann::json::parse(text).at("traceEvents"))
+        const nlohmann::json document = nlohmann::json::parse(text);
+        for (const nlohmann::json& event : document.at("traceEvents"))
             unmarked += !event.contains("args") || !event.at("args").contains("rank");
         CHECK(unmarked == 0);
 
