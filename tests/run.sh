@@ -2,15 +2,16 @@
 # Installs what the tests need, builds, and runs all tests through ctest.
 # usage: tests/run.sh [--full]
 #   default  g++ release build with warnings as errors, all tests
-#   --full   the same, then a debug build with address and undefined-behaviour sanitizers, then a clang build
+#   --full   the same, then a debug build with address and undefined-behaviour sanitizers, a clang build, and a minute of
+#            each fuzz target
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 full=no
 for argument in "$@"; do
     case $argument in
         --full) full=yes ;;
-        -h | --help) sed -n '2,5s/^# //p' "$0"; exit 0 ;;
-        *) sed -n '2,5s/^# //p' "$0"; exit 2 ;;
+        -h | --help) sed -n '2,6s/^# //p' "$0"; exit 0 ;;
+        *) sed -n '2,6s/^# //p' "$0"; exit 2 ;;
     esac
 done
 cd "$root"
@@ -37,3 +38,5 @@ fi
 check ci -DTRACELENS_BUILD_BENCH=ON
 check debug
 check ci-clang -DTRACELENS_BUILD_BENCH=ON
+echo "== fuzz"
+tests/fuzz/run.sh 60

@@ -15,6 +15,7 @@
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/json_text.hpp>
 #include <tracelens/core/statistics.hpp>
+#include <tracelens/core/table.hpp>
 #include <tracelens/core/text.hpp>
 #include <tracelens/model/trace.hpp>
 
@@ -65,30 +66,38 @@ inline bool same_kernel_names(std::span<const KernelEntry> a, std::span<const Ke
 /// The launch that the others are held against.
 inline std::span<const KernelEntry> model_launch(std::span<const std::vector<KernelEntry>> launches,
                                                  DetailRule rule) {
-    std::span<const KernelEntry> model;
-    std::size_t most = 0;
-    std::vector<std::pair<std::span<const KernelEntry>, std::size_t>> sequences;
+    struct Sequence {
+        std::span<const KernelEntry> launch;
+        std::size_t count = 0;
+    };
+    std::vector<Sequence> sequences;
+    KeyGrouper prefixes;  // of kernel names: (prefix before it, name)
+    std::vector<std::size_t> sequence_of_prefix;
+    constexpr std::size_t none = ~std::size_t{0};
     for (const std::span<const KernelEntry> launch : launches) {
         if (launch.empty()) continue;
         if (rule == DetailRule::positional) return launch;
-        auto known = std::find_if(sequences.begin(), sequences.end(), [&](const auto& sequence) {
-            return same_kernel_names(sequence.first, launch);
-        });
-        if (known == sequences.end()) known = sequences.insert(sequences.end(), {launch, 0});
-        ++known->second;
+        std::uint64_t prefix = 0;
+        for (const KernelEntry& entry : launch)
+            prefix = std::uint64_t{prefixes.group_of(prefix, to_index(entry.name))} + 1;
+        sequence_of_prefix.resize(prefixes.size() + 1, none);
+        std::size_t& sequence = sequence_of_prefix[prefix];
+        if (sequence == none) {
+            sequence = sequences.size();
+            sequences.push_back({launch, 0});
+        }
+        ++sequences[sequence].count;
     }
-    for (const auto& [launch, count] : sequences) {
-        if (count <= most) continue;
-        most = count;
-        model = launch;
-    }
-    return model;
+    // Of equally frequent sequences the one seen first.
+    const auto most =
+        std::max_element(sequences.begin(), sequences.end(),
+                         [](const Sequence& a, const Sequence& b) { return a.count < b.count; });
+    return most == sequences.end() ? std::span<const KernelEntry>{} : most->launch;
 }
 
 }  // namespace detail
 
-/// Brings the kernel lists of several launches together. O(kernels log kernels + launches * distinct
-/// sequences).
+/// Brings the kernel lists of several launches together. O(kernels log kernels).
 inline KernelDetails kernel_details(const Trace& trace, std::span<const std::vector<KernelEntry>> launches,
                                     DetailRule rule) {
     KernelDetails result;

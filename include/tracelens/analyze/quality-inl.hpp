@@ -334,6 +334,14 @@ class QualityChecker {
         return name.find("LaunchKernel") != std::string_view::npos;
     }
 
+    /// In a file that ends early missing GPU events say nothing about the profiler: some tracers write them
+    /// last.
+    bool is_cut() const { return trace_.diagnostics.find("TRUNCATED") != nullptr; }
+    Verdict unless_cut(Verdict verdict) const { return is_cut() ? Verdict::note : verdict; }
+    const char* unless_cut(const char* remedy) const {
+        return is_cut() ? "the file is cut; copy it again, whole" : remedy;
+    }
+
     /// Launch calls whose kernel is missing: a capture trace when a capture is seen, else an overflow of the
     /// profiler.
     void check_lost_launches() {
@@ -373,9 +381,9 @@ class QualityChecker {
                                           {limits_.lost_launch_degraded, Verdict::degraded},
                                           {limits_.lost_launch_fallback, Verdict::fallback}});
         if (!step) return;
-        raise({"DROPPED_RECORDS", step->verdict, lost, what,
-               "profile fewer steps, or enlarge the profiler's buffers", percent(share), "% of launches",
-               percent(step->limit)});
+        raise({"DROPPED_RECORDS", unless_cut(step->verdict), lost, what,
+               unless_cut("profile fewer steps, or enlarge the profiler's buffers"), percent(share),
+               "% of launches", percent(step->limit)});
     }
 
     void check_timeline() {
@@ -415,11 +423,11 @@ class QualityChecker {
         const auto step = reached(
             share, {{limits_.stopped_note, Verdict::note}, {limits_.stopped_degraded, Verdict::degraded}});
         if (!step) return;
-        raise({"GPU_COLLECTION_STOPPED", step->verdict, 1,
+        raise({"GPU_COLLECTION_STOPPED", unless_cut(step->verdict), 1,
                "kernels are launched for " + fixed_decimals(trace_.to_us(last_launch - last_end), 3) +
                    " us after the last recorded GPU event",
-               "profile fewer steps, so that the profiler's buffers do not overflow", percent(share),
-               "% of the window", percent(step->limit)});
+               unless_cut("profile fewer steps, so that the profiler's buffers do not overflow"),
+               percent(share), "% of the window", percent(step->limit)});
     }
 
     void check_clock_skew() {

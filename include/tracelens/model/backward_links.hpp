@@ -180,11 +180,11 @@ inline BackwardLinks link_backward(const Trace& trace, BackwardRule rule = Backw
         recorded.erase(std::unique(recorded.begin(), recorded.end(),
                                    [](const auto& a, const auto& b) { return a.first == b.first; }),
                        recorded.end());
+        const std::size_t recorded_count = recorded.size();
         for (const auto& pair : pairs) {
-            const auto known =
-                std::lower_bound(recorded.begin(), recorded.end(), std::pair{pair.first, EventId{0}});
-            if (known != recorded.end() && known->first == pair.first) continue;
-            recorded.insert(known, pair);
+            const auto end = recorded.begin() + static_cast<std::ptrdiff_t>(recorded_count);
+            const auto known = std::lower_bound(recorded.begin(), end, std::pair{pair.first, EventId{0}});
+            if (known == end || known->first != pair.first) recorded.push_back(pair);
         }
         pairs = std::move(recorded);
     }

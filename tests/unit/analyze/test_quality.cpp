@@ -286,6 +286,21 @@ TEST_CASE(
     CHECK(verdict(quality_of(no_gpu), "DROPPED_RECORDS") == Verdict::ok);
 }
 
+TEST_CASE("a cut file, and not the profiler, is to blame for GPU events that are missing at its end") {
+    TraceFixture file;
+    file.op("op", 0, 1);
+    for (int i = 0; i < 200; ++i) file.call("hipLaunchKernel", us(i), us(i) + 1, i + 1);
+    for (int i = 0; i < 100; ++i) file.kernel("k", us(i), us(i + 1), i + 1);
+    Trace trace = file.finish();
+    trace.diagnostics.add({"trace_quality", "TRUNCATED", Verdict::degraded, 1, "", "", {}, {}, {}});
+    const Quality quality = quality_of(trace);
+    for (const char* code : {"DROPPED_RECORDS", "GPU_COLLECTION_STOPPED"}) {
+        CAPTURE(code);
+        CHECK(verdict(quality, code) == Verdict::note);
+        CHECK(diagnostic(quality, code).remedy.find("cut") != std::string::npos);
+    }
+}
+
 TEST_CASE("CAPTURE_TRACE: a stream capture and over 30% of the launches without GPU event") {
     CHECK(verdict(lost_launches(61, "hipStreamBeginCapture"), "CAPTURE_TRACE") == Verdict::fallback);
     CHECK(verdict(lost_launches(61, "cudaStreamBeginCapture_v10000"), "CAPTURE_TRACE") == Verdict::fallback);

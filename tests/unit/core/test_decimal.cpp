@@ -290,6 +290,17 @@ TEST_CASE("parse_double: beyond the range of double") {
     CHECK(parse_double("1e-400") == 0.0);  // the nearest double
     CHECK(parse_double("-1e-400") == 0.0);
     CHECK(std::isinf(parse_double("1e400").value_or(std::numeric_limits<double>::infinity())));
+    // The digits decide as much as the exponent does.
+    const std::string thousand_zeros(1000, '0');
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    CHECK(parse_double("0." + thousand_zeros + "1e500") == 0.0);
+    CHECK(parse_double("0." + thousand_zeros + "1e1500") == infinity);
+    CHECK(parse_double("1" + thousand_zeros + "e-500") == infinity);
+    CHECK(parse_double("1" + thousand_zeros + "e-1500") == 0.0);
+    CHECK(parse_double("000" + thousand_zeros + "1e-400") == 0.0);
+    CHECK(parse_double("0e999999999999") == 0.0);
+    CHECK(parse_double("-1e99999999999999999999") == -infinity);
+    CHECK(parse_double("1e-99999999999999999999") == 0.0);
 }
 
 TEST_CASE("parse_double: nothing for other text") {

@@ -3,6 +3,7 @@
 // Interval algebra: the table "Interval subtraction" of spec 01, section 22, and sets against a bitmap.
 #include <algorithm>
 #include <bitset>
+#include <limits>
 #include <ostream>
 #include <random>
 #include <string>
@@ -206,6 +207,39 @@ TEST_CASE("random sets agree with a bitmap") {
         REQUIRE(intersect(idle, a).empty());
         REQUIRE(measure(idle) == span - measure(a));
     }
+}
+
+TEST_CASE("measure_ranges is the union of each range") {
+    std::mt19937 random(17);
+    for (int round = 0; round < 1000; ++round) {
+        IntervalSet intervals = random_intervals(random, 0);
+        const IntervalSet more = random_intervals(random, 0);
+        intervals.insert(intervals.end(), more.begin(), more.end());
+        CAPTURE(intervals);
+        std::vector<IndexRange> ranges;
+        for (std::uint32_t begin = 0; begin <= intervals.size(); ++begin) {
+            for (std::uint32_t end = begin; end <= intervals.size(); ++end) ranges.push_back({begin, end});
+        }
+        std::shuffle(ranges.begin(), ranges.end(), random);
+        const std::vector<Ticks> lengths = measure_ranges(intervals, ranges);
+        REQUIRE(lengths.size() == ranges.size());
+        for (std::size_t i = 0; i < ranges.size(); ++i) {
+            const IntervalSet part(intervals.begin() + ranges[i].begin, intervals.begin() + ranges[i].end);
+            REQUIRE(lengths[i] == measure(merge(part)));
+        }
+    }
+    CHECK(measure_ranges({}, {}).empty());
+}
+
+TEST_CASE("saturated_sum stays at the ends of the range") {
+    constexpr Ticks most = std::numeric_limits<Ticks>::max();
+    constexpr Ticks least = std::numeric_limits<Ticks>::min();
+    CHECK(saturated_sum(3, 4) == 7);
+    CHECK(saturated_sum(most - 1, 1) == most);
+    CHECK(saturated_sum(most, 1) == most);
+    CHECK(saturated_sum(most, most) == most);
+    CHECK(saturated_sum(least, -1) == least);
+    CHECK(saturated_sum(most, least) == -1);
 }
 
 TEST_CASE("empty intervals do not change what is covered") {

@@ -247,6 +247,74 @@ TEST_CASE("where no id is unambiguous, files that hold one rank after the other 
     CHECK(launch_name(trace, links, "k b2") == "b2");
 }
 
+// Spec 11, section 7, word by word and one event at a time.
+namespace {
+
+EventId expected_launch(const Trace& trace, EventId event, std::int64_t process_of_device) {
+    const std::int64_t id = trace.launch_fields(event).correlation;
+    const auto is_candidate = [&](EventId call) {
+        return trace.kind[call] == EventKind::runtime && trace.launch_fields(call).correlation == id;
+    };
+    const auto nearest = [&](std::int64_t process) {
+        EventId best = no_event;
+        for (EventId call = 0; call < trace.size(); ++call) {
+            if (!is_candidate(call) || (process != no_number && trace.track_of(call).pid.value != process))
+                continue;
+            if (best == no_event || trace.start[call] <= trace.start[event]) best = call;
+        }
+        return best;
+    };
+    const EventId own = nearest(process_of_device);
+    return own != no_event ? own : nearest(no_number);
+}
+
+}  // namespace
+
+TEST_CASE("many calls and kernels that share a few ids link as one by one") {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+        CAPTURE(seed);
+        fixture::Random random(seed);
+        const std::int64_t processes = 1 + random.below(3);
+        TraceFixture file;
+        // Ids that one process alone uses settle which process launches on which device.
+        for (std::int64_t device = 0; device < processes; ++device) {
+            for (int i = 0; i < 100; ++i) {
+                const std::int64_t id = 1000 * (device + 1) + i;
+                file.on_thread(100 + device, 1).call("settle", i, i + 1, id);
+                file.on_stream(device, 7).kernel("settled", 500, 501, id);
+            }
+        }
+        for (int i = 0; i < 80; ++i) {
+            const std::int64_t start = random.below(60);
+            const std::int64_t id = 1 + random.below(3);
+            const std::int64_t process = random.below(processes);
+            if (random.below(2) == 0)
+                file.on_thread(100 + process, 1).call("call", start, start + 1, id);
+            else
+                file.on_stream(process, 7).kernel("kernel", start, start + 1, id);
+        }
+        const Trace trace = file.finish();
+        const Links links = link_launches(trace);
+        for (EventId event = 0; event < trace.size(); ++event) {
+            if (trace.name_of(event) != "kernel") continue;
+            REQUIRE(links.launch_of(event) ==
+                    expected_launch(trace, event, 100 + trace.track_of(event).device));
+        }
+    }
+}
+
+TEST_CASE("of several flows to one place the last one counts") {
+    TraceFixture file;
+    file.call("first", 10, 11).call("second", 20, 21);
+    file.flow_start(1, 10).flow_start(2, 20);
+    file.kernel("k1", 100, 110).kernel("k2", 100, 110);
+    file.flow_finish(1, 100).flow_finish(2, 100).flow_finish(3, 100);
+    const Trace trace = file.finish();
+    const Links links = link_launches(trace);
+    CHECK(launch_name(trace, links, "k1") == "second");
+    CHECK(launch_name(trace, links, "k2") == "second");
+}
+
 TEST_CASE("flows link GPU work that has no id") {
     for (const std::string_view category : {"ac2g", "cpu_to_cuda", "async_cpu_to_gpu"}) {
         CAPTURE(category);
