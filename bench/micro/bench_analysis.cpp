@@ -29,7 +29,7 @@ const Trace& generated() {
 }
 
 void count_events(benchmark::State& state) {
-    state.SetItemsProcessed(static_cast<std::int64_t>(state.iterations() * generated().size()));
+    state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(generated().size()));
 }
 
 void link(benchmark::State& state) {

@@ -37,7 +37,7 @@ void read(benchmark::State& state) {
         const Result<Trace> trace = try_read_kineto(memory_source(text), "generated", options);
         benchmark::DoNotOptimize(trace->size());
     }
-    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * text.size()));
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(text.size()));
 }
 BENCHMARK(read)
     ->ArgNames({"compact", "threads", "reference"})
@@ -56,7 +56,7 @@ void cut(benchmark::State& state, MaskFunction masks) {
     const std::string_view events = std::string_view(text).substr(text.find('[', begin) + 1);
     for (auto _ : state)
         benchmark::DoNotOptimize(find_cut(events.substr(0, events.size() - 64), true, masks).end);
-    state.SetBytesProcessed(static_cast<std::int64_t>(state.iterations() * events.size()));
+    state.SetBytesProcessed(state.iterations() * static_cast<std::int64_t>(events.size()));
 }
 void cut_best(benchmark::State& state) {
     cut(state, structural_masks);

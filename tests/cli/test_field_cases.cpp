@@ -27,8 +27,9 @@ void check_timeline(const json& ours, const json& expected) {
         CHECK(ours.is_null());
         return;
     }
-    for (const auto& [key, us] : expected.items()) {
-        CHECK_MESSAGE(ours.at(key).get<double>() == us.get<double>(), key);
+    for (const auto& each : expected.items()) {
+        const std::string& key = each.key();
+        CHECK_MESSAGE(ours.at(key).get<double>() == each.value().get<double>(), key);
     }
 }
 
@@ -84,13 +85,14 @@ TEST_CASE("field cases through info --json") {
         std::map<std::string, double> kernel_time;
         for (const json& kernel : info.at("top_kernels"))
             kernel_time[kernel.at("name")] = kernel.at("total_us");
-        for (const auto& [kernel, us] : expected.at("kernel_time_us").items()) {
+        for (const auto& each : expected.at("kernel_time_us").items()) {
+            const std::string& kernel = each.key();
             // The list holds the twenty longest; what is not in it must be shorter than they are.
             if (kernel_time.count(kernel) == 0) {
                 CHECK(info.at("top_kernels").size() == 20);
-                CHECK(us.get<double>() <= info.at("top_kernels").back().at("total_us").get<double>());
+                CHECK(each.value().get<double>() <= info.at("top_kernels").back().at("total_us").get<double>());
             } else {
-                CHECK_MESSAGE(kernel_time[kernel] == us.get<double>(), kernel);
+                CHECK_MESSAGE(kernel_time[kernel] == each.value().get<double>(), kernel);
             }
         }
     }

@@ -92,8 +92,9 @@ TEST_CASE("--json holds the same tables as the CSV files") {
               .exit_code == 0);
     const json tables = json::parse(support::read_text(file));
     CHECK(tables.size() == files_in(folder.path() / "csv").size());
-    for (const auto& [name, rows] : tables.items()) {
-        CHECK_MESSAGE(rows.size() + 1 == lines_of(folder.path() / "csv" / (name + ".csv")), name);
+    for (const auto& each : tables.items()) {
+        const std::string& name = each.key();
+        CHECK_MESSAGE(each.value().size() + 1 == lines_of(folder.path() / "csv" / (name + ".csv")), name);
     }
     CHECK(tables.at("ops_unique_args").at(0).at("Input Dims").is_array());
 }

@@ -41,8 +41,9 @@ TEST_CASE("field cases: kernel time by launching op, and decoded names") {
             if (op != no_node) by_op[std::string(tree.name_text(op))] += trace->duration(event);
         }
         CHECK(by_op.size() == expected.at("launcher_time_us").size());
-        for (const auto& [op, us] : expected.at("launcher_time_us").items()) {
-            CHECK_MESSAGE(trace->to_us(by_op[op]) == us.get<double>(), op);
+        for (const auto& each : expected.at("launcher_time_us").items()) {
+            const std::string& op = each.key();
+            CHECK_MESSAGE(trace->to_us(by_op[op]) == each.value().get<double>(), op);
             ++checked;
         }
     }

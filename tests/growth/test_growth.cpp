@@ -106,7 +106,7 @@ Run run(const std::string& text) {
 TEST_CASE("operations grow no faster than n log n") {
     constexpr std::uint64_t smallest = 2'000'000;
     std::vector<Run> runs;
-    for (const std::uint64_t factor : {1, 4, 16}) runs.push_back(run(generate(smallest * factor)));
+    for (const std::uint64_t factor : {1U, 4U, 16U}) runs.push_back(run(generate(smallest * factor)));
     growth::check(runs);
     CHECK(static_cast<double>(runs[0].steps[0].operations) > runs[0].size);  // the counter counts
 }
