@@ -61,11 +61,22 @@ class ReportTables {
                                                     session_.classes, marks_, options_.micro_idle_us);
             total_time_us_ = first_total_us(blocks);
             add("gpu_timeline", std::move(blocks));
-            if (!reference_) add("gpu_timeline_overall", std::move(whole));
+            if (!reference_) add("gpu_timeline_overall", with_recompute_time(std::move(whole)));
         } else {
             total_time_us_ = first_total_us(whole);
             add("gpu_timeline", std::move(whole));
         }
+    }
+
+    /// The parts' shares do not add up; the share of recompute in the whole does.
+    Table with_recompute_time(Table timeline) const {
+        const Trace& trace = session_.trace;
+        const Ticks busy = recompute_busy_ticks(trace, session_.timeline_events, marks_);
+        const Ticks total = session_.timeline->total;
+        const double percent = 100 * static_cast<double>(busy) / static_cast<double>(total);
+        timeline.append_row({std::string_view("recompute_time"), trace.to_us(busy) / 1000,
+                             total == 0 ? Cell{} : Cell{percent}});
+        return timeline;
     }
 
     static double first_total_us(const Table& timeline) {
@@ -95,8 +106,7 @@ class ReportTables {
         OverlapOptions beside;
         beside.rules = rules_;
         if (options_.recompute) beside.parts = &marks_.marked;
-        const Overlaps overlaps =
-            find_overlaps(*session_.tree, session_.links, session_.timeline_events, beside);
+        const Overlaps overlaps = find_overlaps(*session_.tree, session_.timeline_events, beside);
         add("ops_unique_args_kl_overlap",
             first_rows(ops_unique_args_overlap(*session_.tree, launchers_, overlaps, wanted)));
     }

@@ -152,8 +152,7 @@ inline void check_op_tables(const CallTree& tree, const Links& links, const Laun
     OverlapOptions beside;
     beside.rules = rules.classes;
     beside.parts = &marks.marked;
-    check_table(
-        ops_unique_args_overlap(tree, launchers, find_overlaps(tree, links, events, beside), options));
+    check_table(ops_unique_args_overlap(tree, launchers, find_overlaps(tree, events, beside), options));
 }
 
 inline void check_kernel_tables(const CallTree& tree, const Links& links, const Launchers& launchers,

@@ -86,7 +86,7 @@ Run run(const std::string& text) {
     Table unique;
     run.count("ops_unique_args", [&] { unique = ops_unique_args(*tree, launchers, tables); });
     run.count("overlap", [&] {
-        const Overlaps overlaps = find_overlaps(*tree, links, events);
+        const Overlaps overlaps = find_overlaps(*tree, events);
         ops_unique_args_overlap(*tree, launchers, overlaps, tables);
     });
     KernelTableOptions kernels;

@@ -26,7 +26,7 @@ constexpr std::string_view category_of(EventKind kind) {
 }
 
 /// Host events go to the thread of the last `on_thread`, GPU events to the stream of the last `on_stream`.
-/// `with_*` calls concern the next complete event only.
+/// `with_*` calls concern the next complete event only; `with_arg` also the next metadata event.
 class TraceFixture {
   public:
     explicit TraceFixture(Timestamps timestamps = Timestamps::exact) : builder_(timestamps) {
@@ -162,6 +162,8 @@ class TraceFixture {
         MetadataEvent event;
         event.name = builder_.strings().intern(name);
         event.track = builder_.tracks().intern(thread_);
+        event.args = builder_.signatures().intern(args_);
+        args_.clear();
         builder_.add(event);
         return *this;
     }

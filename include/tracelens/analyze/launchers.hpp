@@ -144,14 +144,11 @@ inline Launchers find_launchers(const CallTree& tree, const Links& links,
         charges.push_back({row, event});
     }
 
-    const auto start_of = [&](NodeId node) {
-        return tree.is_overlay(node) ? tree.overlay(node).start : trace.start[node];
-    };
     std::vector<std::uint32_t> order(result.rows.size());
     for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
     std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
-        const Ticks a_start = start_of(result.rows[a].node);
-        const Ticks b_start = start_of(result.rows[b].node);
+        const Ticks a_start = tree.start(result.rows[a].node);
+        const Ticks b_start = tree.start(result.rows[b].node);
         return a_start != b_start ? a_start < b_start : first_in_file[a] < first_in_file[b];
     });
     std::vector<Launcher> sorted;

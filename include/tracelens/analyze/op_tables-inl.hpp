@@ -31,7 +31,8 @@ class ShapeKeys {
             for (std::size_t i = 0; i < shape_args.size(); ++i) {
                 std::uint64_t value = 0;
                 for (const Arg& arg : trace_.signatures[signature]) {
-                    if (trace_.text(arg.key) == shape_args[i]) value = std::uint64_t{to_index(arg.value)} + 1;
+                    if (trace_.text(arg.key) == shape_args[i] && trace_.text(arg.value) != "null")
+                        value = std::uint64_t{to_index(arg.value)} + 1;
                 }
                 key = groups_[i].group_of(key, value);
             }
@@ -51,7 +52,7 @@ inline Cell shape_cell(const CallTree& tree, NodeId node, std::string_view key) 
     const Trace& trace = tree.trace();
     const std::optional<std::string_view> value =
         find_arg(trace.signatures, trace.strings, tree.args(node), key);
-    return value ? Cell{*value} : Cell{};
+    return value && *value != "null" ? Cell{*value} : Cell{};
 }
 
 inline bool is_recompute(const OpTableOptions& options, NodeId node) {
@@ -226,7 +227,7 @@ class UniqueArgsTable {
     }};
     static constexpr std::size_t overlap_statistics = 5;  // all but the sum
 
-    double start_us(std::uint32_t row) const { return trace_.to_us(trace_.start[launchers_.rows[row].node]); }
+    double start_us(std::uint32_t row) const { return trace_.to_us(tree_.start(launchers_.rows[row].node)); }
 
     void add_columns() {
         table_.add_column("name", ColumnType::text);

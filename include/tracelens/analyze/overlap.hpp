@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -129,19 +130,15 @@ class InFlight {
 }  // namespace detail
 
 /// Finds all overlapping pairs among GPU events (ascending ids). O(n log n + pairs of different streams).
-inline Overlaps find_overlaps(const CallTree& tree, const Links& links, std::span<const EventId> events,
+inline Overlaps find_overlaps(const CallTree& tree, std::span<const EventId> events,
                               const OverlapOptions& options = {}) {
     const Trace& trace = tree.trace();
-    const Ticks least =
-        std::max<Ticks>(1, static_cast<Ticks>(options.least_us * static_cast<double>(trace.ticks_per_us)));
+    const Ticks least = std::max<Ticks>(
+        1, static_cast<Ticks>(std::ceil(options.least_us * static_cast<double>(trace.ticks_per_us))));
     const bool reference = options.rules == ClassRules::reference;
-    const auto op_of = [&](EventId event) {
-        const EventId call = links.launch_of(event);
-        return call == no_event ? no_node : tree.enclosing_op(call);
-    };
     const auto same_op = [&](EventId a, EventId b) {
-        const NodeId op = op_of(a);
-        return op != no_node && op == op_of(b);
+        const NodeId op = tree.enclosing_op(a);
+        return op != no_node && op == tree.enclosing_op(b);
     };
     const auto same_part = [&](EventId a, EventId b) {
         return !reference || options.parts == nullptr || (*options.parts)[a] == (*options.parts)[b];
@@ -158,21 +155,28 @@ inline Overlaps find_overlaps(const CallTree& tree, const Links& links, std::spa
         stream_of_track[i] = streams.group_of(static_cast<std::uint64_t>(track.stream), place);
     }
 
+    // Events whose stream is not known are each on a stream of their own.
+    std::vector<std::uint32_t> stream_of(events.size());
+    auto stream_count = static_cast<std::uint32_t>(streams.size());
+    for (std::size_t i = 0; i < events.size(); ++i) {
+        const bool known = trace.track_of(events[i]).stream != no_number;
+        stream_of[i] = known ? stream_of_track[to_index(trace.track[events[i]])] : stream_count++;
+    }
+
     std::vector<std::pair<EventId, EventId>> pairs;
-    detail::InFlight in_flight(events.size(), streams.size());
+    detail::InFlight in_flight(events.size(), stream_count);
     for (std::uint32_t i = 0; i < events.size(); ++i) {
         const EventId event = events[i];
         if (trace.duration(event) < least) continue;
         // What ends sooner has too little in common with this event, and with all that start later.
         in_flight.advance_to(trace.start[event] + least);
-        const std::uint32_t stream = stream_of_track[to_index(trace.track[event])];
-        in_flight.for_other_streams(stream, [&](std::uint32_t j) {
+        in_flight.for_other_streams(stream_of[i], [&](std::uint32_t j) {
             const EventId other = events[j];
             if (!same_part(event, other) || (!reference && same_op(event, other))) return;
             pairs.emplace_back(event, other);
             pairs.emplace_back(other, event);
         });
-        in_flight.add(i, stream, trace.end[event]);
+        in_flight.add(i, stream_of[i], trace.end[event]);
     }
     return Overlaps::from(trace, std::move(pairs));
 }

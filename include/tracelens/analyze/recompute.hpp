@@ -55,6 +55,16 @@ inline RecomputeMarks mark_recompute(const CallTree& tree) {
     return result;
 }
 
+/// How long the GPU is busy with marked work, in ticks.
+inline Ticks recompute_busy_ticks(const Trace& trace, std::span<const EventId> events,
+                                  const RecomputeMarks& marks) {
+    IntervalSet marked;
+    for (const EventId event : events) {
+        if (marks.marked[event]) marked.push_back({trace.start[event], trace.end[event]});
+    }
+    return measure(merge(marked));
+}
+
 /// The timeline table of work without and with the mark, one block each, with the column `is_recompute`. A
 /// block without events is left out; shares are of the block's own total, as in the reference (spec 02,
 /// section 18). O(n).

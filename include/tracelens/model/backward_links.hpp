@@ -64,27 +64,28 @@ inline bool is_backward_wrapper(const Trace& trace, EventId event) noexcept {
     return trace.name_of(event).substr(0, backward_wrapper.size()) == backward_wrapper;
 }
 
-/// Of all events with one sequence number: the first wrapper in the file, and the latest other event on
-/// another thread.
-inline std::vector<std::pair<EventId, EventId>> backward_by_sequence(const Trace& trace) {
+/// Of all events with one sequence number (and, `within_ranks`, of one rank): the first wrapper in the file,
+/// and the latest other event on another thread.
+inline std::vector<std::pair<EventId, EventId>> backward_by_sequence(const Trace& trace, bool within_ranks) {
     const std::vector<std::uint32_t> lanes = lanes_of_tracks(trace.tracks);
     std::vector<EventId> events;
     for (EventId event = 0; event < trace.size(); ++event) {
         const bool op = field_family(trace.kind[event]) == FieldFamily::op;
         if (op && trace.op_fields(event).sequence_number != no_number) events.push_back(event);
     }
+    const auto key_of = [&](EventId event) {
+        return std::pair{within_ranks ? trace.track_of(event).rank : no_number,
+                         trace.op_fields(event).sequence_number};
+    };
     std::sort(events.begin(), events.end(), [&](EventId a, EventId b) {
-        const std::int64_t x = trace.op_fields(a).sequence_number;
-        const std::int64_t y = trace.op_fields(b).sequence_number;
+        const auto x = key_of(a);
+        const auto y = key_of(b);
         return x != y ? x < y : trace.file_index[a] < trace.file_index[b];
     });
     std::vector<std::pair<EventId, EventId>> pairs;
     for (std::size_t begin = 0; begin < events.size();) {
         std::size_t end = begin;
-        while (end < events.size() && trace.op_fields(events[end]).sequence_number ==
-                                          trace.op_fields(events[begin]).sequence_number) {
-            ++end;
-        }
+        while (end < events.size() && key_of(events[end]) == key_of(events[begin])) ++end;
         const std::span<const EventId> group(events.data() + begin, end - begin);
         begin = end;
         const auto wrapper = std::find_if(group.begin(), group.end(),
@@ -103,7 +104,9 @@ inline std::vector<std::pair<EventId, EventId>> backward_by_sequence(const Trace
 /// The innermost op on a lane that contains a moment, among ops sorted by (lane, start).
 class EnclosingOps {
   public:
-    explicit EnclosingOps(const Trace& trace) : trace_(trace), lanes_(lanes_of_tracks(trace.tracks)) {
+    /// `ranks`: lanes of different ranks are different.
+    EnclosingOps(const Trace& trace, bool ranks)
+        : trace_(trace), lanes_(lanes_of_tracks(trace.tracks, ranks)) {
         for (EventId event = 0; event < trace.size(); ++event) {
             if (trace.kind[event] == EventKind::cpu_op) ops_.push_back(event);
         }
@@ -145,21 +148,25 @@ class EnclosingOps {
 };
 
 inline std::vector<std::pair<EventId, EventId>> backward_by_flows(const Trace& trace) {
-    std::vector<std::pair<std::int64_t, const Flow*>> starts;
+    using Key = std::pair<std::int64_t, std::int64_t>;
+    const auto key_of = [&](const Flow& flow) { return Key{trace.tracks[flow.track].rank, flow.id}; };
+    std::vector<std::pair<Key, const Flow*>> starts;
     for (const Flow& flow : trace.flows) {
-        if (flow.phase == 's' && trace.text(flow.category) == "fwdbwd") starts.emplace_back(flow.id, &flow);
+        if (flow.phase == 's' && trace.text(flow.category) == "fwdbwd")
+            starts.emplace_back(key_of(flow), &flow);
     }
     if (starts.empty()) return {};
     std::stable_sort(starts.begin(), starts.end(),
                      [](const auto& a, const auto& b) { return a.first < b.first; });
-    const EnclosingOps ops(trace);
+    const bool ranks = starts.back().first.first != no_number;  // unknown ranks sort first
+    const EnclosingOps ops(trace, ranks);
     std::vector<std::pair<EventId, EventId>> pairs;
     for (const Flow& flow : trace.flows) {
         if (flow.phase != 'f' || trace.text(flow.category) != "fwdbwd") continue;
         const auto start =
-            std::lower_bound(starts.begin(), starts.end(), flow.id,
-                             [](const auto& each, std::int64_t id) { return each.first < id; });
-        if (start == starts.end() || start->first != flow.id) continue;
+            std::lower_bound(starts.begin(), starts.end(), key_of(flow),
+                             [](const auto& each, const Key& key) { return each.first < key; });
+        if (start == starts.end() || start->first != key_of(flow)) continue;
         const EventId forward =
             ops.at(start->second->track, start->second->time, [](EventId) { return true; });
         const EventId backward =
@@ -173,7 +180,8 @@ inline std::vector<std::pair<EventId, EventId>> backward_by_flows(const Trace& t
 
 /// Finds the forward op of every backward wrapper. O(n log n).
 inline BackwardLinks link_backward(const Trace& trace, BackwardRule rule = BackwardRule::flows) {
-    std::vector<std::pair<EventId, EventId>> pairs = detail::backward_by_sequence(trace);
+    std::vector<std::pair<EventId, EventId>> pairs =
+        detail::backward_by_sequence(trace, rule == BackwardRule::flows);
     if (rule == BackwardRule::flows) {
         std::vector<std::pair<EventId, EventId>> recorded = detail::backward_by_flows(trace);
         std::sort(recorded.begin(), recorded.end());

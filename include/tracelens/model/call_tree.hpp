@@ -107,6 +107,14 @@ class CallTree {
         while (is_overlay(node) && parent_[node] != no_node) node = parent_[node];
         return is_overlay(node) ? TrackId{} : trace_->track[node];
     }
+
+    /// When the node starts; an overlay node without a time of its own starts with its parent.
+    Ticks start(NodeId node) const noexcept {
+        const auto timeless = [this](NodeId at) { return is_overlay(at) && overlay(at).start == no_number; };
+        while (timeless(node) && parent_[node] != no_node) node = parent_[node];
+        return is_overlay(node) ? overlay(node).start : trace_->start[node];
+    }
+
     std::string_view name_text(NodeId node) const noexcept { return trace_->strings[name(node)]; }
 
     /// The nearest op above a node, or `no_node`. O(depth).

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,15 +14,53 @@ namespace tracelens {
 
 namespace detail {
 
+struct CodeRange {
+    std::uint32_t first;
+    std::uint32_t last;
+};
+
+/// What Python's repr escapes: controls, formats, separators, surrogates, private use and noncharacters of
+/// Unicode 15. Unassigned code points are printed as they are.
+inline constexpr CodeRange unprintable[] = {
+    {0x0, 0x1f},        {0x7f, 0xa0},       {0xad, 0xad},       {0x600, 0x605},     {0x61c, 0x61c},
+    {0x6dd, 0x6dd},     {0x70f, 0x70f},     {0x890, 0x891},     {0x8e2, 0x8e2},     {0x1680, 0x1680},
+    {0x180e, 0x180e},   {0x2000, 0x200f},   {0x2028, 0x202f},   {0x205f, 0x206f},   {0x3000, 0x3000},
+    {0xd800, 0xf8ff},   {0xfdd0, 0xfdef},   {0xfeff, 0xfeff},   {0xfff0, 0xfffb},   {0xfffe, 0xffff},
+    {0x110bd, 0x110bd}, {0x110cd, 0x110cd}, {0x13430, 0x1343f}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+    {0xe0001, 0xe0001}, {0xe0020, 0xe007f}, {0xf0000, 0x10ffff}};
+
+constexpr bool is_unprintable(std::uint32_t code) noexcept {
+    for (const CodeRange& range : unprintable) {
+        if (code <= range.last) return code >= range.first;
+    }
+    return false;
+}
+
+/// The code point that `length` bytes of well-formed UTF-8 stand for.
+constexpr std::uint32_t code_point(std::string_view text, std::size_t at, std::size_t length) noexcept {
+    const auto byte = [&](std::size_t i) { return std::uint32_t{static_cast<unsigned char>(text[at + i])}; };
+    if (length == 1) return byte(0);
+    std::uint32_t code = byte(0) & (0xffU >> (length + 1));
+    for (std::size_t i = 1; i < length; ++i) code = code << 6 | (byte(i) & 0x3fU);
+    return code;
+}
+
+inline void append_python_escape(std::string& out, std::uint32_t code) {
+    static constexpr char hex[] = "0123456789abcdef";
+    const unsigned digits = code < 0x100 ? 2 : code < 0x10000 ? 4 : 8;
+    out += digits == 2 ? "\\x" : digits == 4 ? "\\u" : "\\U";
+    for (unsigned digit = digits; digit-- > 0;) out += hex[code >> (4 * digit) & 15];
+}
+
 /// Appends a string as Python's repr: single quotes, or double quotes when it contains single ones only.
 inline void append_python_string(std::string& out, std::string_view text) {
-    static constexpr char hex[] = "0123456789abcdef";
     const bool single = text.find('\'') != std::string_view::npos;
     const bool twice = text.find('"') != std::string_view::npos;
     const char quote = single && !twice ? '"' : '\'';
     out += quote;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
+    for (std::size_t at = 0, length = 1; at < text.size(); at += length) {
+        const char c = text[at];
+        length = std::max<std::size_t>(utf8_length(text, at), 1);
         if (c == quote || c == '\\') {
             out += '\\';
             out += c;
@@ -31,12 +70,10 @@ inline void append_python_string(std::string& out, std::string_view text) {
             out += "\\r";
         } else if (c == '\t') {
             out += "\\t";
-        } else if (byte < 0x20 || byte == 0x7f) {
-            out += "\\x";
-            out += hex[byte >> 4];
-            out += hex[byte & 15];
+        } else if (const std::uint32_t code = code_point(text, at, length); is_unprintable(code)) {
+            append_python_escape(out, code);
         } else {
-            out += c;
+            out.append(text, at, length);
         }
     }
     out += quote;
@@ -83,10 +120,11 @@ inline void append_python_literal(std::string& out, std::string_view json, bool 
                 out += "True";
             else if (word == "false")
                 out += "False";
-            else if (word.find_first_of(".eEnN") == std::string_view::npos)
-                out += word;
+            else if (const auto value = parse_double(word);
+                     value && word.find_first_of(".eEnN") != std::string_view::npos)
+                append_double(out, *value);
             else
-                append_double(out, parse_double(word).value_or(0));
+                out += word;
             at = end - 1;
         }
     }
