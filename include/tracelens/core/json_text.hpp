@@ -211,6 +211,7 @@ class JsonScanner {
 
     explicit JsonScanner(std::string_view text, std::size_t at = 0) : text_(text), at_(at) {}
 
+    std::string_view text() const noexcept { return text_; }
     std::size_t position() const noexcept { return at_; }
     void seek(std::size_t at) noexcept { at_ = at; }
     bool at_end() const noexcept { return at_ >= text_.size(); }
