@@ -14,7 +14,7 @@
 
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/json_text.hpp>
-#include <tracelens/write/python_literal.hpp>
+#include <tracelens/core/python_literal.hpp>
 
 #include "ensure.hpp"
 #include "fuzz_parsers.hpp"

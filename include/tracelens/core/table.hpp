@@ -154,6 +154,23 @@ class Table {
         for (double& value : columns_[*index].reals) value *= factor;
     }
 
+    /// Adds the columns of a table with as many rows. O(cells).
+    void append_columns(const Table& other) {
+        std::vector<Cell> cells(other.row_count());
+        for (std::size_t i = 0; i < other.column_count(); ++i) {
+            for (std::size_t row = 0; row < cells.size(); ++row) cells[row] = other.cell(i, row);
+            add_filled_column(other.columns_[i].name, other.columns_[i].type, cells);
+        }
+    }
+
+    /// Whether any row has a value in a column.
+    bool has_values(std::string_view name) const noexcept {
+        const std::optional<std::size_t> index = find_column(name);
+        if (!index) return false;
+        const std::vector<std::uint8_t>& missing = columns_[*index].missing;
+        return std::find(missing.begin(), missing.end(), 0) != missing.end();
+    }
+
     /// The position of a column by name.
     std::optional<std::size_t> find_column(std::string_view name) const noexcept {
         for (std::size_t i = 0; i < columns_.size(); ++i) {

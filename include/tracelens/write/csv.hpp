@@ -9,7 +9,7 @@
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/json_text.hpp>
 #include <tracelens/core/table.hpp>
-#include <tracelens/write/python_literal.hpp>
+#include <tracelens/core/python_literal.hpp>
 
 namespace tracelens {
 

@@ -8,7 +8,7 @@
 #include <doctest/doctest.h>
 
 #include <tracelens/perf/cost_model.hpp>
-#include <tracelens/write/python_literal.hpp>
+#include <tracelens/perf/param_text.hpp>
 
 namespace tracelens::cost_test {
 
@@ -43,20 +43,11 @@ inline std::string types(std::string_view type, std::size_t count) {
     return text + "]";
 }
 
-/// A parameter's value as Python prints it.
+/// A parameter's value as Python prints it; text without quotes.
 inline std::string python_text(const ParamValue& value) {
-    using Kind = ParamValue::Kind;
+    if (value.kind == ParamValue::Kind::text) return value.text;
     std::string text;
-    switch (value.kind) {
-        case Kind::none: return "None";
-        case Kind::boolean: return value.boolean ? "True" : "False";
-        case Kind::integer: append_integer(text, static_cast<std::int64_t>(value.number)); return text;
-        case Kind::real: append_double(text, value.number); return text;
-        case Kind::text: return value.text;
-        case Kind::list: append_python_literal(text, value.text, false); return text;
-        case Kind::tuple:
-        case Kind::tuples_list: append_python_literal(text, value.text, true); return text;
-    }
+    append_python(text, value);
     return text;
 }
 

@@ -5,7 +5,7 @@
 
 #include <doctest/doctest.h>
 
-#include <tracelens/write/python_literal.hpp>
+#include <tracelens/core/python_literal.hpp>
 
 using namespace tracelens;
 
