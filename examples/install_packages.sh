@@ -3,7 +3,7 @@
 # usage: install_packages.sh build|test|bench...
 set -euo pipefail
 declare -A packages=(
-    [build]="g++ cmake ninja-build libsimdjson-dev libxsimd-dev zlib1g-dev libfmt-dev libcli11-dev"
+    [build]="g++ cmake ninja-build libsimdjson-dev libxsimd-dev zlib1g-dev libxlsxwriter-dev libfmt-dev libcli11-dev"
     [test]="doctest-dev nlohmann-json3-dev python3 ccache"
     [full]="clang libclang-rt-dev libbenchmark-dev"
 )

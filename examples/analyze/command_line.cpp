@@ -68,6 +68,15 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
         ->option_text("DIR");
     command.add_option("--json", options.json_file, "File for all tables as one JSON object")
         ->option_text("FILE");
+    command
+        .add_option("--xlsx,--output-xlsx-path", options.xlsx_file,
+                    "File for all tables as one Excel workbook")
+        ->option_text("FILE");
+    command
+        .add_option("--platform,--gpu-arch-platform,--gpu-arch-json-path", options.platform,
+                    "GPU for the rooflines: a name such as MI300X, or a platform file (default: the device "
+                    "that the trace names)")
+        ->option_text("NAME|FILE");
     command.add_flag("--include-unlinked-kernels", options.include_unlinked,
                      "Count GPU work whose launch is not in the trace in the timeline");
     command
@@ -89,6 +98,12 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
     command.add_option("--topk-short-kernels", options.short_top_k, "Rows of short_kernels_summary to keep")
         ->option_text("N");
     command.add_option("--topk-ops", options.ops_top_k, "Rows of ops_unique_args to keep")->option_text("N");
+    command
+        .add_option("--topk-roofline-ops", options.roofline_top_k, "Rows of each sheet of a category to keep")
+        ->option_text("N");
+    command.add_flag("--include-call-stack", options.call_stacks,
+                     "Add where each op was called from (needs Python frames)");
+    command.add_flag("--disable-coll-analysis", options.no_collectives, "Leave out the table of collectives");
     command.add_flag("--group-by-num-kernels", options.group_by_num_kernels,
                      "Launches with different numbers of kernels are different rows");
     command.add_flag("--include-overlap-info", options.overlap,
@@ -149,8 +164,9 @@ int run_command_line(int argc, char** argv) {
     }
     if (info_command->parsed()) return run_info(info);
     if (report_command->parsed()) {
-        if (!report.csv_folder.empty() || !report.json_file.empty()) return run_report(report);
-        std::fputs("report: nothing to write; give --csv DIR or --json FILE\n", stderr);
+        if (!report.csv_folder.empty() || !report.json_file.empty() || !report.xlsx_file.empty())
+            return run_report(report);
+        std::fputs("report: nothing to write; give --csv DIR, --xlsx FILE or --json FILE\n", stderr);
         return exit_usage;
     }
     if (synth_command->parsed()) return run_synth(synth);

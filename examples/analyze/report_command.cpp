@@ -6,16 +6,24 @@
 
 #include <fmt/format.h>
 
+#include <tracelens/analyze/category_sheets.hpp>
+#include <tracelens/analyze/collectives.hpp>
 #include <tracelens/analyze/kernel_tables.hpp>
 #include <tracelens/analyze/launch_statistics.hpp>
 #include <tracelens/analyze/launchers.hpp>
 #include <tracelens/analyze/op_tables.hpp>
 #include <tracelens/analyze/overlap.hpp>
 #include <tracelens/analyze/recompute.hpp>
+#include <tracelens/analyze/unified_perf.hpp>
+#include <tracelens/analyze/work_units.hpp>
 #include <tracelens/core/file.hpp>
+#include <tracelens/model/backward_links.hpp>
+#include <tracelens/perf/registry.hpp>
 #include <tracelens/write/csv.hpp>
 #include <tracelens/write/json.hpp>
+#include <tracelens/write/xlsx.hpp>
 
+#include "platforms.hpp"
 #include "session.hpp"
 
 namespace driver {
@@ -31,9 +39,11 @@ struct Sheet {
 
 class ReportTables {
   public:
-    ReportTables(const Session& session, const ReportOptions& options)
+    /// `platform` may be null.
+    ReportTables(const Session& session, const ReportOptions& options, const Platform* platform)
         : session_(session),
           options_(options),
+          platform_(platform),
           reference_(options.common.compat == Compat::reference),
           rules_(reference_ ? ClassRules::reference : ClassRules::full) {
         if (options.recompute) marks_ = mark_recompute(*session.tree);
@@ -46,7 +56,9 @@ class ReportTables {
     std::vector<Sheet> make() {
         add_timeline();
         add_op_tables();
+        add_perf_tables();
         add_kernel_tables();
+        add_collectives();
         return std::move(sheets_);
     }
 
@@ -112,10 +124,36 @@ class ReportTables {
     }
 
     /// `--topk-ops`; the reference reads it and does nothing.
-    Table first_rows(Table table) const {
-        if (!options_.ops_top_k || reference_) return table;
-        table.keep_first(*options_.ops_top_k);
+    Table first_rows(Table table) const { return first_rows(std::move(table), options_.ops_top_k); }
+
+    Table first_rows(Table table, std::optional<std::size_t> count) const {
+        if (count && !reference_) table.keep_first(*count);
         return table;
+    }
+
+    /// Costs, rates and rooflines: all work in one table, and each category of ops in its own.
+    void add_perf_tables() {
+        if (!has_ops()) return;
+        const BackwardLinks backward =
+            link_backward(session_.trace, reference_ ? BackwardRule::reference : BackwardRule::flows);
+        OpCosts costs(*session_.tree, registry_, reference_ ? CostRules::reference : CostRules::full);
+        PerfInputs inputs{*session_.tree, session_.links, backward, launchers_, costs};
+        inputs.platform = platform_;
+        inputs.rules = rules_;
+        inputs.call_stacks = options_.call_stacks;
+        if (options_.recompute) inputs.recompute = &marks_.marked;
+        if (!reference_) inputs.excluded = &session_.quality.excluded;
+        const WorkUnitOptions units{rules_, options_.call_stacks || options_.recompute};
+        Table unified = unified_perf_summary(inputs, find_work_units(*session_.tree, backward, costs, units));
+        if (unified.row_count() != 0) add("unified_perf_summary", std::move(unified));
+        for (CategorySheet& sheet : category_sheets(inputs, {options_.group_by_num_kernels}))
+            add(sheet.name.c_str(), first_rows(std::move(sheet.table), options_.roofline_top_k));
+    }
+
+    void add_collectives() {
+        if (options_.no_collectives || !has_ops()) return;
+        Table table = collective_summary(session_.trace, rules_);
+        if (table.row_count() != 0) add("coll_analysis", std::move(table));
     }
 
     void add_kernel_tables() {
@@ -142,8 +180,10 @@ class ReportTables {
 
     const Session& session_;
     const ReportOptions& options_;
+    const Platform* platform_;
     bool reference_;
     ClassRules rules_;
+    ModelRegistry registry_;
     RecomputeMarks marks_;
     Launchers launchers_;
     double total_time_us_ = 0;
@@ -155,9 +195,20 @@ struct OutputFile {
     std::string content;
 };
 
+NestedForm nested_form(const ReportOptions& options) {
+    return options.common.compat == Compat::reference ? NestedForm::python : NestedForm::json;
+}
+
+Result<Done> write_workbook(const std::vector<Sheet>& sheets, const ReportOptions& options) {
+    std::vector<Worksheet> worksheets;
+    for (const Sheet& sheet : sheets) worksheets.push_back({sheet.name, &sheet.table});
+    const bool plain = options.common.compat == Compat::reference;
+    return write_xlsx(options.xlsx_file, worksheets, nested_form(options),
+                      plain ? WorkbookStyle::plain : WorkbookStyle::readable);
+}
+
 std::vector<OutputFile> output_files(const std::vector<Sheet>& sheets, const ReportOptions& options) {
-    const NestedForm form =
-        options.common.compat == Compat::reference ? NestedForm::python : NestedForm::json;
+    const NestedForm form = nested_form(options);
     std::vector<OutputFile> files;
     if (!options.csv_folder.empty()) {
         for (const Sheet& sheet : sheets) {
@@ -184,21 +235,33 @@ int run_report(const ReportOptions& options) {
     wanted.common = options.common;
     wanted.include_unlinked = options.include_unlinked;
     wanted.micro_idle_us = options.micro_idle_us;
-    wanted.python_frames = options.recompute;
+    wanted.python_frames = options.recompute || options.call_stacks;
     const Result<std::unique_ptr<Session>> opened = open_session(wanted);
     if (!opened) return report_failure(opened.failure());
     const Session& session = **opened;
     print_diagnostics(session.quality.diagnostics, false);
 
-    const std::vector<Sheet> sheets = ReportTables(session, options).make();
-    for (const OutputFile& file : output_files(sheets, options)) {
-        const Result<Done> written = write_file(file.path, file.content);
-        if (!written) {
-            fmt::print(stderr, "tracelens: {}\n", written.failure().message());
-            return exit_internal;
-        }
-        if (!options.common.quiet) fmt::print("{}\n", file.path);
+    const bool reference = options.common.compat == Compat::reference;
+    const Result<std::optional<Platform>> platform =
+        find_platform(options.platform, reference ? std::string() : session.device_name);
+    if (!platform) {
+        fmt::print(stderr, "tracelens: {}\n", platform.failure().message());
+        return exit_usage;
     }
+    const Platform* const limits = *platform ? &**platform : nullptr;
+    const std::vector<Sheet> sheets = ReportTables(session, options, limits).make();
+    const auto done = [&](const std::string& path, const Result<Done>& written) {
+        if (!written)
+            fmt::print(stderr, "tracelens: {}\n", written.failure().message());
+        else if (!options.common.quiet)
+            fmt::print("{}\n", path);
+        return written.ok();
+    };
+    for (const OutputFile& file : output_files(sheets, options)) {
+        if (!done(file.path, write_file(file.path, file.content))) return exit_internal;
+    }
+    if (!options.xlsx_file.empty() && !done(options.xlsx_file, write_workbook(sheets, options)))
+        return exit_internal;
     return exit_ok;
 }
 

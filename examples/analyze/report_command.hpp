@@ -13,6 +13,8 @@ struct ReportOptions {
     CommonOptions common;
     std::string csv_folder;  ///< empty: no CSV files
     std::string json_file;   ///< empty: no JSON file
+    std::string xlsx_file;   ///< empty: no workbook
+    std::string platform;    ///< name or file; empty: what the trace names, as far as it is known
     bool include_unlinked = false;
     std::optional<double> micro_idle_us;
     bool kernel_summary = false;
@@ -25,9 +27,13 @@ struct ReportOptions {
     bool overlap = false;
     bool recompute = false;
     bool first_occurrence = false;
+    bool call_stacks = false;
+    bool no_collectives = false;
+    std::optional<std::size_t> roofline_top_k;
 };
 
-/// Writes one CSV file a table, or all tables as one JSON file, or both. Returns the exit code.
+/// Writes one CSV file a table, all tables as one JSON file, as one workbook, or several of these. Returns
+/// the exit code.
 int run_report(const ReportOptions& options);
 
 }  // namespace driver

@@ -18,6 +18,11 @@
 #define TRACELENS_WITH_ZLIB 0
 #endif
 
+/// 1: tables are written as Excel workbooks through libxlsxwriter. 0: writing one is an error.
+#ifndef TRACELENS_WITH_XLSX
+#define TRACELENS_WITH_XLSX 0
+#endif
+
 /// Defined by the target `tracelens::compiled`: the bodies in `*-inl.hpp` come from its library and their
 /// headers (threads, files, third-party libraries) stay out of the including translation unit.
 // #define TRACELENS_COMPILED

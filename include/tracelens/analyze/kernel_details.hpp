@@ -33,13 +33,15 @@ struct KernelEntry {
     std::int64_t stream = no_number;
     double us = 0;                        ///< as recorded
     std::optional<double> overlap_share;  ///< in cells about overlap only
+    EventId event = no_event;             ///< the kernel itself, where it is one
 };
 
 /// The kernels of a launch as entries.
 inline std::vector<KernelEntry> kernel_entries(const Trace& trace, std::span<const EventId> kernels) {
     std::vector<KernelEntry> entries;
     for (const EventId kernel : kernels) {
-        entries.push_back({trace.name[kernel], trace.track_of(kernel).stream, trace.recorded_us(kernel), {}});
+        entries.push_back(
+            {trace.name[kernel], trace.track_of(kernel).stream, trace.recorded_us(kernel), {}, kernel});
     }
     return entries;
 }

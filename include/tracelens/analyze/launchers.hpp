@@ -49,11 +49,16 @@ struct Launchers {
     }
 };
 
-/// The union of GPU events in any order, in ticks.
-inline Ticks busy_ticks(const Trace& trace, std::span<const EventId> events) {
+/// The union of GPU events in any order, in ticks; those in `excluded` (by event; null or empty: none) do not
+/// count.
+inline Ticks busy_ticks(const Trace& trace, std::span<const EventId> events,
+                        const std::vector<bool>* excluded = nullptr) {
+    const bool all = excluded == nullptr || excluded->empty();
     IntervalSet intervals;
     intervals.reserve(events.size());
-    for (const EventId event : events) intervals.push_back({trace.start[event], trace.end[event]});
+    for (const EventId event : events) {
+        if (all || !(*excluded)[event]) intervals.push_back({trace.start[event], trace.end[event]});
+    }
     return measure(merge(intervals));
 }
 

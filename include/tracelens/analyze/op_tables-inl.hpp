@@ -362,7 +362,7 @@ class UniqueArgsTable {
         for (const std::uint32_t row : members) {
             lists.emplace_back();
             for (const OverlapEntry& entry : beside_[row].entries)
-                lists.back().push_back({entry.name, entry.stream, entry.us, entry.share});
+                lists.back().push_back({entry.name, entry.stream, entry.us, entry.share, no_event});
         }
         return kernel_details(trace_, lists, rule_);
     }

@@ -163,6 +163,37 @@ class Table {
         }
     }
 
+    /// Adds the rows of another table, by column names. Columns that are new are missing in the rows before, those
+    /// that the other lacks in the rows behind. O(cells).
+    void append_rows(const Table& other) {
+        const std::size_t before = row_count();
+        std::vector<std::optional<std::size_t>> source;
+        for (const Column& column : other.columns_) {
+            if (find_column(column.name)) continue;
+            const std::vector<Cell> missing(before);
+            add_filled_column(column.name, column.type, missing);
+        }
+        for (const Column& column : columns_) source.push_back(other.find_column(column.name));
+        std::vector<Cell> cells(columns_.size());
+        for (std::size_t row = 0; row < other.row_count(); ++row) {
+            for (std::size_t i = 0; i < cells.size(); ++i)
+                cells[i] = source[i] ? other.cell(*source[i], row) : Cell{};
+            append_row(cells);
+        }
+    }
+
+    /// A table of the given rows in the given order. O(cells).
+    Table with_rows(std::span<const std::uint32_t> rows) const {
+        Table result;
+        for (const Column& column : columns_) result.add_column(column.name, column.type);
+        std::vector<Cell> cells(columns_.size());
+        for (const std::uint32_t row : rows) {
+            for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = cell(i, row);
+            result.append_row(cells);
+        }
+        return result;
+    }
+
     /// Whether any row has a value in a column.
     bool has_values(std::string_view name) const noexcept {
         const std::optional<std::size_t> index = find_column(name);

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include <tracelens/classify/kernel_name.hpp>
 #include <tracelens/perf/cost_model.hpp>
 
 namespace tracelens {
@@ -62,7 +63,36 @@ inline std::optional<double> gemm_backward_bytes(const GemmShape& shape, std::op
     return shape.batch * (operands * *bytes + bias);
 }
 
+/// The products of a linear layer with `tokens` rows, as traces show them (spec 03, section 3.18).
+struct LinearLayerGemms {
+    GemmShape forward;
+    GemmShape input_gradient;
+    GemmShape weight_gradient;
+};
+
+constexpr LinearLayerGemms linear_layer_gemms(double tokens, double inputs, double outputs) noexcept {
+    LinearLayerGemms gemms;
+    gemms.forward = {tokens, outputs, inputs, false, 1};
+    gemms.input_gradient = {tokens, inputs, outputs, false, 1};
+    gemms.weight_gradient = {outputs, inputs, tokens, false, 1};
+    return gemms;
+}
+
+/// The value of the parameter `transpose`: `(True, False)`, with None for what the kernel's name does not
+/// say. Precondition: `name.is_gemm`.
+inline ParamValue to_transpose_param(const KernelName& name) {
+    const auto word = [](const std::optional<bool>& flag) {
+        return !flag ? std::string("null") : std::string(*flag ? "true" : "false");
+    };
+    return ParamValue::json(ParamValue::Kind::tuple,
+                            "[" + word(name.transpose_a) + "," + word(name.transpose_b) + "]");
+}
+
 namespace detail {
+
+inline Cost no_gemm_gradients() {
+    return Cost::unsupported("gradients of a GEMM are GEMMs of their own");
+}
 
 /// What a GEMM model has read, on its way to a cost.
 struct GemmReading {
@@ -96,22 +126,10 @@ inline Cost gemm_cost(const ArgReader& reader, const GemmReading& gemm) {
     return reader.finish(std::move(cost));
 }
 
-/// Products of two matrices, or of two batches of them, A being argument `first`.
-inline Cost plain_gemm(const OpArguments& args, Pass pass, CostRules rules, std::size_t first, bool bias,
-                       bool batched) {
-    if (pass == Pass::backward) return Cost::unsupported("gradients of a GEMM are GEMMs of their own");
-    ArgReader reader(args, rules);
-    const Shape a = reader.shape(first);
-    const Shape b = reader.shape(first + 1);
-    if (batched) reader.require(a.size() == 3 && b.size() == 3, "a batched product needs shapes of rank 3");
-    const std::size_t row = batched ? 1 : 0;
+/// Types, element sizes and strides of A, argument `first`, and of B behind it. The reference takes A's
+/// element size for all operands.
+inline GemmReading read_operands(ArgReader& reader, std::size_t first) {
     GemmReading gemm;
-    gemm.batch_first = batched;
-    if (batched) gemm.shape.batch = static_cast<double>(reader.dim(a, 0));
-    gemm.shape.m = static_cast<double>(reader.dim(a, row));
-    gemm.shape.k = static_cast<double>(reader.dim(a, row + 1));
-    gemm.shape.n = static_cast<double>(reader.dim(b, row + 1));
-    gemm.shape.bias = bias;
     gemm.types = reader.type_tuple(first, first + 2);
     gemm.type_a = reader.type_if(first);
     gemm.element = GemmElementBytes::all(reader.bytes_per_element(gemm.type_a));
@@ -119,16 +137,34 @@ inline Cost plain_gemm(const OpArguments& args, Pass pass, CostRules rules, std:
         gemm.element.b = reader.bytes_per_element(reader.type_if(first + 1));
     gemm.stride_a = ParamValue::tuple_or_none(reader.strides_if_recorded(first));
     gemm.stride_b = ParamValue::tuple_or_none(reader.strides_if_recorded(first + 1));
+    return gemm;
+}
+
+/// Products of two matrices, or of two batches of them, A being argument `first`.
+inline Cost plain_gemm(const OpArguments& args, Pass pass, CostRules rules, std::size_t first, bool bias,
+                       bool batched) {
+    if (pass == Pass::backward) return no_gemm_gradients();
+    ArgReader reader(args, rules);
+    const Shape a = reader.shape(first);
+    const Shape b = reader.shape(first + 1);
+    if (batched) reader.require(a.size() == 3 && b.size() == 3, "a batched product needs shapes of rank 3");
+    const std::size_t row = batched ? 1 : 0;
+    GemmReading gemm = read_operands(reader, first);
+    gemm.batch_first = batched;
+    if (batched) gemm.shape.batch = static_cast<double>(reader.dim(a, 0));
+    gemm.shape.m = static_cast<double>(reader.dim(a, row));
+    gemm.shape.k = static_cast<double>(reader.dim(a, row + 1));
+    gemm.shape.n = static_cast<double>(reader.dim(b, row + 1));
+    gemm.shape.bias = bias;
     return gemm_cost(reader, gemm);
 }
 
 /// Bytes of an element by PyTorch's number of the type, as `out_dtype` arguments have it.
 constexpr std::optional<double> bytes_of_scalar_type(std::int64_t number) noexcept {
-    constexpr std::array<double, 27> bytes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1,
-                                              4, 2, 1, 1, 1, 1, 1, 0, 0, 1, 1,  1, 1};
+    constexpr std::array<double, 30> bytes = {1, 1, 2, 4, 8, 2, 4, 8, 4, 8, 16, 1, 1, 1, 4,
+                                              2, 1, 1, 1, 1, 1, 1, 2, 1, 1, 1,  1, 2, 4, 8};
     if (number < 0 || number >= static_cast<std::int64_t>(bytes.size())) return std::nullopt;
-    const double size = bytes[static_cast<std::size_t>(number)];
-    return size == 0 ? std::optional<double>{} : std::optional<double>{size};
+    return bytes[static_cast<std::size_t>(number)];
 }
 
 }  // namespace detail
@@ -148,5 +184,12 @@ inline Cost aten_bmm(const OpArguments& args, Pass pass, CostRules rules) {
 inline Cost aten_baddbmm(const OpArguments& args, Pass pass, CostRules rules) {
     return detail::plain_gemm(args, pass, rules, 1, true, true);
 }
+
+inline constexpr std::array gemm_models = {
+    ModelRow{"aten::mm", &aten_mm},
+    ModelRow{"aten::addmm", &aten_addmm},
+    ModelRow{"aten::bmm", &aten_bmm},
+    ModelRow{"aten::baddbmm", &aten_baddbmm},
+};
 
 }  // namespace tracelens

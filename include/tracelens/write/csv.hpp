@@ -8,8 +8,8 @@
 
 #include <tracelens/core/decimal.hpp>
 #include <tracelens/core/json_text.hpp>
-#include <tracelens/core/table.hpp>
 #include <tracelens/core/python_literal.hpp>
+#include <tracelens/core/table.hpp>
 
 namespace tracelens {
 
@@ -33,6 +33,19 @@ enum class NestedForm : std::uint8_t {
     python,  ///< Python literals, as the reference writes them
 };
 
+/// Appends the text of a cell that holds text: as it is, or as a Python literal.
+inline void append_nested_text(std::string& out, std::string_view text, ColumnType type, NestedForm form) {
+    if (type == ColumnType::text || form == NestedForm::json) {
+        out += text;
+    } else if (text.size() >= 2 && text.front() == '"') {
+        std::string decoded;  // a string that stands where a list belongs is written as that string
+        decode_json_string(text.substr(1, text.size() - 2), decoded);
+        out += decoded;
+    } else {
+        append_python_literal(out, text, type == ColumnType::nested_tuple);
+    }
+}
+
 /// Appends a cell's value: shortest decimals, `True` and `False`, nothing for missing values and NaN.
 inline void append_csv_cell(std::string& out, const Cell& cell, ColumnType type, NestedForm form) {
     if (const auto* integer = std::get_if<std::int64_t>(&cell)) {
@@ -42,14 +55,10 @@ inline void append_csv_cell(std::string& out, const Cell& cell, ColumnType type,
     } else if (const auto* text = std::get_if<std::string_view>(&cell)) {
         if (type == ColumnType::text || form == NestedForm::json) {
             append_csv_field(out, *text);
-        } else if (text->size() >= 2 && text->front() == '"') {
-            std::string decoded;  // a string that stands where a list belongs is written as that string
-            decode_json_string(text->substr(1, text->size() - 2), decoded);
-            append_csv_field(out, decoded);
         } else {
-            std::string literal;
-            append_python_literal(literal, *text, type == ColumnType::nested_tuple);
-            append_csv_field(out, literal);
+            std::string nested;
+            append_nested_text(nested, *text, type, form);
+            append_csv_field(out, nested);
         }
     } else if (const auto* boolean = std::get_if<bool>(&cell)) {
         out += *boolean ? "True" : "False";
