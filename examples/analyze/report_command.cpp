@@ -115,10 +115,7 @@ class ReportTables {
         add("ops_summary", ops_summary(*session_.tree, launchers_, wanted));
         add("ops_unique_args", first_rows(ops_unique_args(*session_.tree, launchers_, wanted)));
         if (!options_.overlap) return;
-        OverlapOptions beside;
-        beside.rules = rules_;
-        if (options_.recompute) beside.parts = &marks_.marked;
-        const Overlaps overlaps = find_overlaps(*session_.tree, session_.timeline_events, beside);
+        const Overlaps overlaps = find_overlaps();
         add("ops_unique_args_kl_overlap",
             first_rows(ops_unique_args_overlap(*session_.tree, launchers_, overlaps, wanted)));
     }
@@ -140,20 +137,48 @@ class ReportTables {
         PerfInputs inputs{*session_.tree, session_.links, backward, launchers_, costs};
         inputs.platform = platform_;
         inputs.rules = rules_;
+        inputs.python_frames = options_.call_stacks || options_.recompute;
         inputs.call_stacks = options_.call_stacks;
         if (options_.recompute) inputs.recompute = &marks_.marked;
         if (!reference_) inputs.excluded = &session_.quality.excluded;
-        const WorkUnitOptions units{rules_, options_.call_stacks || options_.recompute};
-        Table unified = unified_perf_summary(inputs, find_work_units(*session_.tree, backward, costs, units));
-        if (unified.row_count() != 0) add("unified_perf_summary", std::move(unified));
-        for (CategorySheet& sheet : category_sheets(inputs, {options_.group_by_num_kernels}))
-            add(sheet.name.c_str(), first_rows(std::move(sheet.table), options_.roofline_top_k));
+        const WorkUnitOptions units{rules_, inputs.python_frames};
+        const std::vector<WorkUnit> work = find_work_units(*session_.tree, backward, costs, units);
+        add_with_rows("unified_perf_summary", unified_perf_summary(inputs, work));
+        std::vector<CategorySheet> sheets = category_sheets(inputs, {options_.group_by_num_kernels});
+        std::vector<CategorySheet> beside;
+        if (options_.overlap) {
+            const Overlaps overlaps = find_overlaps();
+            inputs.overlaps = &overlaps;
+            add_with_rows("unified_perf_summary_kl_overlap", unified_perf_summary(inputs, work));
+            beside = category_sheets(inputs, {options_.group_by_num_kernels});
+        }
+        // The sheets of a category, then the same with what runs beside its ops.
+        for (std::size_t i = 0; i < sheets.size(); ++i) {
+            const std::string category = sheets[i].category;
+            add_with_rows(sheets[i].name, first_rows(std::move(sheets[i].table), options_.roofline_top_k));
+            if (i + 1 < sheets.size() && sheets[i + 1].category == category) continue;
+            for (CategorySheet& sheet : beside) {
+                if (sheet.category == category)
+                    add_with_rows(sheet.name + "_kl_overlap",
+                                  first_rows(std::move(sheet.table), options_.roofline_top_k));
+            }
+        }
+    }
+
+    void add_with_rows(const std::string& name, Table table) {
+        if (table.row_count() != 0) add(name.c_str(), std::move(table));
+    }
+
+    Overlaps find_overlaps() const {
+        OverlapOptions beside;
+        beside.rules = rules_;
+        if (options_.recompute) beside.parts = &marks_.marked;
+        return tracelens::find_overlaps(*session_.tree, session_.timeline_events, beside);
     }
 
     void add_collectives() {
         if (options_.no_collectives || !has_ops()) return;
-        Table table = collective_summary(session_.trace, rules_);
-        if (table.row_count() != 0) add("coll_analysis", std::move(table));
+        add_with_rows("coll_analysis", collective_summary(session_.trace, rules_));
     }
 
     void add_kernel_tables() {

@@ -39,11 +39,28 @@ TEST_CASE("the reference's option spellings give the same files as the hyphenate
         " --enable_kernel_summary --short_kernel_study --include_first_occurrence_time --detect_recompute");
     CHECK(hyphens.exit_code == 0);
     CHECK(underscores.exit_code == 0);
-    CHECK(files_in(a.path()) ==
-          std::set<std::string>{"gpu_timeline.csv", "gpu_timeline_overall.csv", "ops_summary_by_category.csv",
-                                "ops_summary.csv", "ops_unique_args.csv", "kernel_summary.csv",
-                                "kernel_summary_by_category.csv", "launch_statistics.csv",
-                                "short_kernel_histogram.csv", "short_kernels_summary.csv"});
+    CHECK(files_in(a.path()) == std::set<std::string>{"gpu_timeline.csv",
+                                                      "gpu_timeline_overall.csv",
+                                                      "ops_summary_by_category.csv",
+                                                      "ops_summary.csv",
+                                                      "ops_unique_args.csv",
+                                                      "unified_perf_summary.csv",
+                                                      "GEMM.csv",
+                                                      "SDPA_fwd.csv",
+                                                      "SDPA_bwd.csv",
+                                                      "CONV_fwd.csv",
+                                                      "CONV_bwd.csv",
+                                                      "BinaryElementwise.csv",
+                                                      "UnaryElementwise.csv",
+                                                      "Normalization.csv",
+                                                      "Reduce_fwd.csv",
+                                                      "Reduce_bwd.csv",
+                                                      "coll_analysis.csv",
+                                                      "kernel_summary.csv",
+                                                      "kernel_summary_by_category.csv",
+                                                      "launch_statistics.csv",
+                                                      "short_kernel_histogram.csv",
+                                                      "short_kernels_summary.csv"});
     CHECK(files_in(a.path()) == files_in(b.path()));
     for (const std::string& name : files_in(a.path())) {
         CHECK_MESSAGE(support::read_text(a.path() / name) == support::read_text(b.path() / name), name);

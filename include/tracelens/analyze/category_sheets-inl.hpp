@@ -46,6 +46,7 @@ struct SheetUse {
     std::vector<Param> params;
     double kernel_us = 0;
     std::vector<EventId> kernels;  ///< by start
+    RowOverlap overlap;            ///< only with overlaps
 };
 
 /// Makes one table of uses.
@@ -63,11 +64,13 @@ class CategoryTable {
         find_params(uses);
         add_columns();
         std::vector<std::vector<KernelEntry>> kernels;
+        std::vector<std::vector<KernelEntry>> beside;
         for (const SheetUse& use : uses) {
             add_row(use);
-            kernels.push_back(kernel_entries(trace_, use.kernels));
+            kernels.push_back(kernel_entries(trace_, use.kernels, detail_rule(in_.rules)));
+            beside.push_back(use.overlap.beside);
         }
-        return summarise(kernels);
+        return summarise(kernels, beside);
     }
 
   private:
@@ -156,6 +159,10 @@ class CategoryTable {
 
     void add_columns() {
         rows_.add_column("name", ColumnType::text);
+        if (in_.overlaps != nullptr) {
+            rows_.add_column(overlap_names_key, ColumnType::nested);
+            rows_.add_column(overlap_share_column, ColumnType::real);
+        }
         for (const ParamColumn& param : params_)
             rows_.add_column(param.title, reference_ ? ColumnType::text : param.clean_type());
         if (options_.group_by_num_kernels)
@@ -171,6 +178,11 @@ class CategoryTable {
     void add_row(const SheetUse& use) {
         std::vector<std::string> texts(params_.size());
         std::vector<Cell> cells = {in_.tree.name_text(use.node)};
+        if (in_.overlaps != nullptr) {
+            const RowOverlap& overlap = use.overlap;
+            cells.push_back(overlap.names.empty() ? Cell{} : Cell{std::string_view(overlap.names)});
+            cells.push_back(overlap.share ? Cell{*overlap.share} : Cell{});
+        }
         for (std::size_t i = 0; i < params_.size(); ++i) {
             const auto param = std::find_if(use.params.begin(), use.params.end(),
                                             [&](const Param& each) { return each.name == params_[i].name; });
@@ -200,8 +212,10 @@ class CategoryTable {
         rows_.append_row(cells);
     }
 
-    Table summarise(std::span<const std::vector<KernelEntry>> kernels) {
+    Table summarise(std::span<const std::vector<KernelEntry>> kernels,
+                    std::span<const std::vector<KernelEntry>> beside) {
         std::vector<std::string_view> keys = {"name"};
+        if (in_.overlaps != nullptr) keys.push_back(overlap_names_key);
         for (const ParamColumn& param : params_) keys.push_back(param.title);
         if (options_.group_by_num_kernels) keys.push_back("num_kernels");
         if (in_.recompute != nullptr) keys.push_back("is_recompute");
@@ -209,11 +223,23 @@ class CategoryTable {
         Table table = rows_.aggregate(grouping, keys, present_aggregates(rows_, rates));
         add_kernel_cells(table, trace_, details_of_groups(trace_, grouping, kernels, in_.rules),
                          "kernel_details__summarize_kernel_stats", "trunc_kernel_details");
+        if (in_.overlaps != nullptr) {
+            add_kernel_cells(table, trace_, details_of_groups(trace_, grouping, beside, in_.rules),
+                             "overlapping_kernels_details__summarize_kernel_stats",
+                             "trunc_overlapping_kernels_details");
+            add_overlap_shares(table, rows_, grouping);
+        }
         table.append_columns(rows_.aggregate(grouping, {}, arguments_and_times));
+        if (in_.overlaps != nullptr) {
+            sort_with_overlap(table, keys, "Kernel Time (\xc2\xb5s)_sum", "UID_first");
+            return table;
+        }
         const std::array order = {SortKey{"Kernel Time (\xc2\xb5s)_sum", true}, SortKey{"UID_first", false}};
         table.stable_sort(order);
         return table;
     }
+
+    static constexpr std::string_view overlap_names_key = "overlapping_kernel_names_first";
 
     static constexpr std::array rates = {
         AggregateColumn{"GFLOPS", Aggregate::first, "GFLOPS_first"},
@@ -307,7 +333,7 @@ class CategorySheets {
     void add_sheets(std::size_t sheet) {
         const std::string& name = names_[sheet];
         if (contains(one_sheet_categories, name)) {
-            add(name, table_of(uses_of(sheet, Pass::forward, {})));
+            add(name, name, table_of(uses_of(sheet, Pass::forward, {})));
             return;
         }
         std::vector<SheetUse> forward = uses_of(sheet, Pass::forward, {});
@@ -321,12 +347,12 @@ class CategorySheets {
         backward.append_rows(all.with_rows(move));
         all.take_rows(stay);
         drop_own_backwards(backward);
-        add(name + "_fwd", std::move(all));
-        add(name + "_bwd", std::move(backward));
+        add(name + "_fwd", name, std::move(all));
+        add(name + "_bwd", name, std::move(backward));
     }
 
-    void add(const std::string& name, Table table) {
-        if (table.row_count() != 0) sheets_.push_back({name, std::move(table)});
+    void add(const std::string& name, const std::string& category, Table table) {
+        if (table.row_count() != 0) sheets_.push_back({name, category, std::move(table)});
     }
 
     bool is_backward(std::string_view op) const {
@@ -357,7 +383,8 @@ class CategorySheets {
             if (pass == Pass::backward && in_.backward.backwards_of(node).empty()) continue;
             const Cost& cost = in_.costs.cost(node, pass);
             const bool kept_without_cost = !reference_ && pass == Pass::forward;
-            if (!cost.ok() && !kept_without_cost) continue;
+            const bool priced = cost.ok() && !fails_in_reference(in_, cost);
+            if (!priced && !kept_without_cost) continue;
             SheetUse use;
             use.node = node;
             use.cost = cost.ok() ? &cost : nullptr;
@@ -372,6 +399,11 @@ class CategorySheets {
             if (cost.ok() && in_.costs.model_of(node)->layout_from_kernels)
                 add_transpose(use.params, trace_, use.kernels, in_.rules);
             use.kernel_us = trace_.to_us(busy_ticks(trace_, use.kernels, in_.excluded));
+            // Only launchers know what runs beside their own kernels.
+            const std::uint32_t row = in_.launchers.row_of_node[node];
+            if (in_.overlaps != nullptr && row != Launchers::no_row)
+                use.overlap =
+                    row_overlap(trace_, in_.launchers.kernels_of(in_.launchers.rows[row]), *in_.overlaps);
             uses.push_back(std::move(use));
         }
         return uses;

@@ -16,11 +16,13 @@ struct CategorySheetOptions {
 };
 
 struct CategorySheet {
-    std::string name;  ///< `GEMM`, `SDPA_fwd`, `SDPA_bwd` ...
+    std::string name;      ///< `GEMM`, `SDPA_fwd`, `SDPA_bwd` ...
+    std::string category;  ///< `GEMM`, `SDPA` ...
     Table table;
 };
 
-/// All sheets that have rows, in the order of the op tables. O(n log n).
+/// All sheets that have rows, in the order of the op tables; with `overlaps` of the inputs, what runs beside
+/// an op is a further key. O(n log n).
 std::vector<CategorySheet> category_sheets(const PerfInputs& inputs,
                                            const CategorySheetOptions& options = {});
 

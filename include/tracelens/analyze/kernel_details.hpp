@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,12 +37,14 @@ struct KernelEntry {
     EventId event = no_event;             ///< the kernel itself, where it is one
 };
 
-/// The kernels of a launch as entries.
-inline std::vector<KernelEntry> kernel_entries(const Trace& trace, std::span<const EventId> kernels) {
+/// The kernels of a launch as entries. The reference knows a stream only where the kernel itself names it.
+inline std::vector<KernelEntry> kernel_entries(const Trace& trace, std::span<const EventId> kernels,
+                                               DetailRule rule) {
     std::vector<KernelEntry> entries;
     for (const EventId kernel : kernels) {
-        entries.push_back(
-            {trace.name[kernel], trace.track_of(kernel).stream, trace.recorded_us(kernel), {}, kernel});
+        const Track& track = trace.track_of(kernel);
+        const std::int64_t stream = rule == DetailRule::positional ? track.recorded_stream() : track.stream;
+        entries.push_back({trace.name[kernel], stream, trace.recorded_us(kernel), {}, kernel});
     }
     return entries;
 }
@@ -145,15 +148,20 @@ inline void append_stream_member(std::string& out, std::int64_t stream) {
 
 }  // namespace detail
 
+/// Text that stands in a cell between a kernel's stream and its figures: members of a JSON object, each with
+/// a comma before it.
+using ExtraMembers = std::function<std::string(const KernelEntry&)>;
+
 /// The cell as JSON: a list of {name, stream, count, total_duration_us, mean, median, std_dev (population),
 /// min, max}.
-inline std::string to_json(const Trace& trace, const KernelDetails& details) {
+inline std::string to_json(const Trace& trace, const KernelDetails& details, const ExtraMembers& extra = {}) {
     std::string out = "[";
     for (const KernelDetail& each : details.positions) {
         if (out.size() > 1) out += ',';
         out += "{\"name\":";
         append_json_string(out, trace.text(each.model.name));
         detail::append_stream_member(out, each.model.stream);
+        if (extra) out += extra(each.model);
         if (each.model.overlap_share)
             detail::append_number_member(out, "overlap_pct", *each.model.overlap_share);
         out += ",\"count\":";

@@ -70,7 +70,9 @@ inline Table kernel_rows(const CallTree& tree, const Links& links, const Launche
             category = std::string_view(graph ? "graph" : "runtime");
             owner = name;
         }
-        const std::int64_t stream = trace.track_of(kernel).stream;
+        const Track& track = trace.track_of(kernel);
+        const bool reference = options.rules == ClassRules::reference;
+        const std::int64_t stream = reference ? track.recorded_stream() : track.stream;
         rows.append_row({category, owner, trace.name_of(kernel), stream == no_number ? Cell{} : Cell{stream},
                          trace.recorded_us(kernel)});
     }

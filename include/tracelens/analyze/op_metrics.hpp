@@ -57,11 +57,12 @@ struct OpMetrics {
         row[1] = kernel_us;
         if (cost == nullptr) return row;
         const double gflops = cost->flops / 1e9;
-        row[0] = gflops;
-        if (kernel_us > 0) row[2] = gflops / 1e3 / (kernel_us / 1e6);
+        const bool counted = gflops == gflops;  // operations that cannot be counted are NaN
+        if (counted) row[0] = gflops;
+        if (counted && kernel_us > 0) row[2] = gflops / 1e3 / (kernel_us / 1e6);
         if (cost->bytes) {
             row[3] = *cost->bytes / (1024.0 * 1024.0);
-            if (*cost->bytes > 0) row[4] = gflops * 1e9 / *cost->bytes;
+            if (counted && *cost->bytes > 0) row[4] = gflops * 1e9 / *cost->bytes;
             if (kernel_us > 0) row[5] = *cost->bytes / 1e12 / (kernel_us / 1e6);
         }
         row[6] = std::string_view(compute_spec);

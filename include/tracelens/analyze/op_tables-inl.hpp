@@ -325,7 +325,7 @@ class UniqueArgsTable {
         for (const std::uint32_t row : members) {
             direct.push_back(trace_.to_us(launchers_.rows[row].direct_time));
             subtree.push_back(trace_.to_us(launchers_.rows[row].subtree_time));
-            launches.push_back(kernel_entries(trace_, launchers_.kernels_of(launchers_.rows[row])));
+            launches.push_back(kernel_entries(trace_, launchers_.kernels_of(launchers_.rows[row]), rule_));
         }
         for (const NamedStatistic& each : statistics) {
             cells.emplace_back(each.function(direct));

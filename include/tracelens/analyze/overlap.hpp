@@ -159,7 +159,8 @@ inline Overlaps find_overlaps(const CallTree& tree, std::span<const EventId> eve
     std::vector<std::uint32_t> stream_of(events.size());
     auto stream_count = static_cast<std::uint32_t>(streams.size());
     for (std::size_t i = 0; i < events.size(); ++i) {
-        const bool known = trace.track_of(events[i]).stream != no_number;
+        const Track& track = trace.track_of(events[i]);
+        const bool known = (reference ? track.recorded_stream() : track.stream) != no_number;
         stream_of[i] = known ? stream_of_track[to_index(trace.track[events[i]])] : stream_count++;
     }
 

@@ -19,6 +19,15 @@ namespace tracelens {
 
 namespace detail {
 
+/// Whether the reference loses a row to a zero in the platform file.
+inline bool fails_in_reference(const PerfInputs& inputs, const Cost& cost) {
+    return inputs.platform != nullptr && roofline_fails(cost, *inputs.platform, inputs.costs.rules());
+}
+
+constexpr DetailRule detail_rule(ClassRules rules) noexcept {
+    return rules == ClassRules::reference ? DetailRule::positional : DetailRule::by_sequence;
+}
+
 /// GPU events below a node in the order of their launches in the file.
 inline std::vector<EventId> gpu_events_by_launch(const CallTree& tree, const Links& links, NodeId node) {
     const Trace& trace = tree.trace();
@@ -47,7 +56,7 @@ class UnifiedPerfTable {
           categorize_(trace_, inputs.rules),
           reference_(inputs.rules == ClassRules::reference) {}
 
-    /// Builds the rows; `kernels` holds the kernel list of each.
+    /// Builds the rows; `kernels` and `beside` then hold the lists of each.
     Table make() {
         add_columns();
         for (const WorkUnit& unit : units_) add_row(unit);
@@ -55,6 +64,7 @@ class UnifiedPerfTable {
     }
 
     std::vector<std::vector<KernelEntry>> kernels;
+    std::vector<std::vector<KernelEntry>> beside;  ///< what overlaps each row's kernels
 
   private:
     void add_columns() {
@@ -66,6 +76,9 @@ class UnifiedPerfTable {
         table_.add_column("has_perf_model", ColumnType::boolean);
         for (const MetricColumn& column : metric_columns) table_.add_column(column.name, column.type);
         table_.add_column("perf_params", reference_ ? ColumnType::text : ColumnType::nested);
+        if (in_.overlaps == nullptr) return;
+        table_.add_column(overlap_names_column, ColumnType::nested);
+        table_.add_column(overlap_share_column, ColumnType::real);
     }
 
     void add_row(const WorkUnit& unit) {
@@ -74,7 +87,7 @@ class UnifiedPerfTable {
                                                 : gpu_events_by_launch(in_.tree, in_.links, unit.node);
         const Cost* cost = cost_of(unit);
         if (cost != nullptr && cost->status == CostStatus::unsupported && reference_) return;
-        const bool priced = cost != nullptr && cost->ok();
+        const bool priced = cost != nullptr && cost->ok() && !fails_in_reference(in_, *cost);
 
         const std::string name = name_of(unit);
         const std::string category = category_of(unit, name);
@@ -99,10 +112,25 @@ class UnifiedPerfTable {
         cells.insert(cells.end(), metric_cells.begin(), metric_cells.end());
         const std::string params = priced ? params_of(unit, *cost) : std::string();
         cells.push_back(params.empty() ? Cell{} : Cell{std::string_view(params)});
+        RowOverlap overlap;
+        if (in_.overlaps != nullptr) {
+            overlap = row_overlap(trace_, kernels_for_overlap(unit, events), *in_.overlaps);
+            cells.push_back(overlap.names.empty() ? Cell{} : Cell{std::string_view(overlap.names)});
+            cells.push_back(overlap.share ? Cell{*overlap.share} : Cell{});
+        }
+        beside.push_back(std::move(overlap.beside));
         table_.append_row(cells);
-        kernels.push_back(kernel_entries(trace_, events));
+        kernels.push_back(kernel_entries(trace_, events, detail_rule(in_.rules)));
         // The reference knows no stack of kernels that it found outside of its units.
         if (unit.is_leftover() && reference_) kernels.back().front().event = no_event;
+    }
+
+    /// An op's own kernels where it has any, else all below it.
+    std::span<const EventId> kernels_for_overlap(const WorkUnit& unit,
+                                                 std::span<const EventId> events) const {
+        const std::uint32_t row = in_.launchers.row_of_node[unit.node];
+        if (row == Launchers::no_row) return events;
+        return in_.launchers.kernels_of(in_.launchers.rows[row]);
     }
 
     const Cost* cost_of(const WorkUnit& unit) {
@@ -230,12 +258,11 @@ inline std::vector<AggregateColumn> present_aggregates(const Table& rows,
 inline std::vector<KernelDetails> details_of_groups(const Trace& trace, const Grouping& grouping,
                                                     std::span<const std::vector<KernelEntry>> kernels,
                                                     ClassRules rules) {
-    const DetailRule rule = rules == ClassRules::reference ? DetailRule::positional : DetailRule::by_sequence;
     std::vector<KernelDetails> details;
     for (std::size_t group = 0; group < grouping.group_count(); ++group) {
         std::vector<std::vector<KernelEntry>> lists;
         for (const std::uint32_t row : grouping.members(group)) lists.push_back(kernels[row]);
-        details.push_back(kernel_details(trace, lists, rule));
+        details.push_back(kernel_details(trace, lists, detail_rule(rules)));
     }
     return details;
 }
@@ -251,11 +278,12 @@ inline void add_text_column(Table& table, std::string_view name, ColumnType type
 
 /// Adds the kernel statistics of each group, in full and short.
 inline void add_kernel_cells(Table& table, const Trace& trace, std::span<const KernelDetails> details,
-                             std::string_view full_name, std::string_view short_name) {
+                             std::string_view full_name, std::string_view short_name,
+                             const ExtraMembers& extra = {}) {
     std::vector<std::string> full;
     std::vector<std::string> brief;
     for (const KernelDetails& each : details) {
-        full.push_back(to_json(trace, each));
+        full.push_back(to_json(trace, each, extra));
         brief.push_back(to_short_json(trace, each));
     }
     add_text_column(table, full_name, ColumnType::nested, full);
@@ -303,6 +331,7 @@ inline Table unified_perf_summary(const PerfInputs& inputs, std::span<const Work
     const Table rows = maker.make();
     if (rows.row_count() == 0) return {};
     std::vector<std::string_view> keys(detail::unified_keys.begin(), detail::unified_keys.end());
+    if (inputs.overlaps != nullptr) keys.insert(keys.begin() + 1, overlap_names_column);
     if (inputs.recompute != nullptr) keys.push_back("is_recompute");
     const Grouping grouping = rows.group_by(keys);
     const std::vector<AggregateColumn> aggregates =
@@ -310,14 +339,35 @@ inline Table unified_perf_summary(const PerfInputs& inputs, std::span<const Work
     Table table = rows.aggregate(grouping, keys, aggregates);
     const std::vector<KernelDetails> details =
         detail::details_of_groups(inputs.tree.trace(), grouping, maker.kernels, inputs.rules);
+    // The reference takes the stacks out again only where it shows them in a column of their own.
+    const bool stacks_remain = inputs.rules == ClassRules::reference && inputs.python_frames &&
+                               (!inputs.call_stacks || inputs.overlaps != nullptr);
+    const ExtraMembers stack_member = [&](const KernelEntry& kernel) {
+        if (kernel.event == no_event) return std::string();
+        const CallStackTree stack{call_stack(inputs.tree, inputs.tree.parent(kernel.event)), {}};
+        const std::string json = to_json(stack);
+        return ",\"call_stack\":" + (json.empty() ? "[]" : json);
+    };
     detail::add_kernel_cells(table, inputs.tree.trace(), details, "kernel_details_summary",
-                             "trunc_kernel_details");
+                             "trunc_kernel_details", stacks_remain ? stack_member : ExtraMembers{});
+    if (inputs.overlaps != nullptr) {
+        detail::add_kernel_cells(
+            table, inputs.tree.trace(),
+            detail::details_of_groups(inputs.tree.trace(), grouping, maker.beside, inputs.rules),
+            "overlapping_kernels_details_summary", "trunc_overlapping_kernels_details");
+        detail::add_overlap_shares(table, rows, grouping);
+    }
     constexpr std::array last = {AggregateColumn{"perf_params", Aggregate::first, "perf_params"},
                                  AggregateColumn{"has_perf_model", Aggregate::first, "has_perf_model"}};
     table.append_columns(rows.aggregate(grouping, {}, last));
-    if (inputs.call_stacks) detail::add_call_stacks(table, inputs.tree, details, inputs.rules);
-    const std::array order = {SortKey{"Kernel Time (\xc2\xb5s)_sum", true}, SortKey{"ex_UID", false}};
-    table.stable_sort(order);
+    if (inputs.call_stacks && inputs.overlaps == nullptr)
+        detail::add_call_stacks(table, inputs.tree, details, inputs.rules);
+    if (inputs.overlaps != nullptr) {
+        detail::sort_with_overlap(table, keys, "Kernel Time (\xc2\xb5s)_sum", "ex_UID");
+    } else {
+        const std::array order = {SortKey{"Kernel Time (\xc2\xb5s)_sum", true}, SortKey{"ex_UID", false}};
+        table.stable_sort(order);
+    }
     add_percentages(table, "Kernel Time (\xc2\xb5s)_sum");
     return table;
 }

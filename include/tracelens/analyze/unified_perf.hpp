@@ -9,6 +9,7 @@
 #include <tracelens/analyze/launchers.hpp>
 #include <tracelens/analyze/op_costs.hpp>
 #include <tracelens/analyze/op_metrics.hpp>
+#include <tracelens/analyze/overlap_columns.hpp>
 #include <tracelens/analyze/work_units.hpp>
 #include <tracelens/core/table.hpp>
 #include <tracelens/model/backward_links.hpp>
@@ -30,13 +31,17 @@ struct PerfInputs {
     const std::vector<bool>* excluded =
         nullptr;  ///< by event: GPU events whose time does not count; may be null
     ClassRules rules = ClassRules::full;
+    /// Adds what runs beside the kernels as a key and columns; null: not.
+    const Overlaps* overlaps = nullptr;
+    bool python_frames = false;  ///< the tree holds Python frames
     bool call_stacks = false;  ///< adds `entry_point` and `call_stack_full`; needs Python frames in the tree
 };
 
 /// One row a unit of work, in the order of `units`: what the reference calls the unified perf table.
 Table unified_perf_table(const PerfInputs& inputs, std::span<const WorkUnit> units);
 
-/// One row for all units of one op, place and arguments, by time. O(n log n).
+/// One row for all units of one op, place and arguments, by time; with `overlaps` the table is
+/// `unified_perf_summary_kl_overlap`. O(n log n).
 Table unified_perf_summary(const PerfInputs& inputs, std::span<const WorkUnit> units);
 
 }  // namespace tracelens

@@ -40,7 +40,12 @@ struct Track {
     TrackPart tid;
     std::int64_t device = no_number;  ///< device ordinal as recorded; device tracks only
     std::int64_t stream = no_number;  ///< device tracks only
+    bool stream_is_assumed = false;   ///< the GPU work on it does not say; `stream` is its thread
     std::int64_t rank = no_number;    ///< when the events say (merged traces), else `no_number`
+
+    /// The stream that the events name, or `no_number`.
+    std::int64_t recorded_stream() const noexcept { return stream_is_assumed ? no_number : stream; }
+
     friend bool operator==(const Track&, const Track&) = default;
 };
 
@@ -98,6 +103,7 @@ inline std::vector<std::uint32_t> lanes_of_tracks(const TrackTable& tracks, bool
         Track lane = tracks[TrackId{i}];
         lane.on_device = false;
         lane.device = lane.stream = no_number;
+        lane.stream_is_assumed = false;
         if (!ranks) lane.rank = no_number;
         result.push_back(to_index(lanes.intern(lane)));
     }

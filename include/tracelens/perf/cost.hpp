@@ -109,7 +109,7 @@ enum class CostStatus : std::uint8_t {
 struct Cost {
     CostStatus status = CostStatus::ok;
     std::string reason;           ///< why there is no cost; one clause
-    double flops = 0;             ///< floating-point operations; a whole number but for halved totals
+    double flops = 0;             ///< floating-point operations; NaN when they cannot be counted
     std::optional<double> bytes;  ///< read and written; nothing when an element's size is not known
     ComputeUnit unit = ComputeUnit::none;
     std::string precision;  ///< `bf16` and the like; empty when not known

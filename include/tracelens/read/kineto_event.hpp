@@ -272,7 +272,7 @@ class KinetoEvent {
         event.name = string(name_);
         std::tie(event.category, event.kind) = category();
         sort_args(event);
-        event.track = track(is_on_device(event.kind));
+        event.track = track(is_on_device(event.kind), is_gpu_work(event.kind));
     }
 
     void finish_flow(char phase) {
@@ -527,7 +527,8 @@ class KinetoEvent {
         return TrackPart::text(string(raw));
     }
 
-    TrackId track(bool on_device) {
+    /// `is_work`: the event is work of the stream, and not a mark on it.
+    TrackId track(bool on_device, bool is_work = false) {
         // Consecutive events mostly share a track: compare the texts before parsing them.
         if (pid_ != last_pid_text_ || tid_ != last_tid_text_) {
             last_pid_text_ = pid_;
@@ -548,9 +549,11 @@ class KinetoEvent {
             if (track.pid.form == TrackPart::Form::text && device_ == no_number) {
                 track.device = or_else(no_number, track.tid);  // legacy traces: the thread is the device
                 track.stream = 0;
+                track.stream_is_assumed = is_work;
             } else {
                 track.device = or_else(device_, track.pid);
                 track.stream = or_else(stream_, track.tid);
+                track.stream_is_assumed = is_work && stream_ == no_number;
             }
         }
         rank_ = no_number;

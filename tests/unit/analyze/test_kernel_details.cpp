@@ -210,7 +210,7 @@ TEST_CASE("entries of kernels have the recorded duration, not the difference of 
     const Trace trace = file.finish();
     REQUIRE(trace.to_us(trace.duration(0)) == 2.080078125);
     const EventId kernels[] = {0, 1};
-    const std::vector<KernelEntry> entries = kernel_entries(trace, kernels);
+    const std::vector<KernelEntry> entries = kernel_entries(trace, kernels, DetailRule::by_sequence);
     REQUIRE(entries.size() == 2);
     CHECK(trace.text(entries[0].name) == "a");
     CHECK(entries[0].us == 2.08);

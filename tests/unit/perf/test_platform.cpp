@@ -193,7 +193,6 @@ TEST_CASE("Every bundled platform can be read and says where its figures come fr
         CHECK(platform.mem_bw_gbps.value_or(0) > 0);
         CHECK(platform.memory_gb.value_or(0) > 0);
         CHECK(platform.peak_tflops("matrix_bf16").value_or(0) > 0);
-        CHECK(platform.peak_tflops("vector_fp32").value_or(0) > 0);
         names.insert(platform.name);
     }
     CHECK(names == std::set<std::string>{"A100", "B200", "GB200", "H100", "H200", "MI250X", "MI300X",
@@ -219,7 +218,7 @@ TEST_CASE("Bundled platforms that the spec lists have its figures") {
 }
 
 TEST_CASE("Datasheet platforms keep the ratios between precisions") {
-    for (const std::string name : {"A100", "H100", "H200", "GB200", "MI250X"}) {
+    for (const std::string name : {"A100", "H100", "H200", "MI250X"}) {
         CAPTURE(name);
         const Platform platform = bundled(name);
         CHECK(platform.figures == FigureSource::datasheet);
