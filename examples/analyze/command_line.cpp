@@ -10,6 +10,7 @@
 #include <tracelens/version.hpp>
 
 #include "analyze_command.hpp"
+#include "cost_command.hpp"
 #include "info_command.hpp"
 #include "report_command.hpp"
 #include "synth_command.hpp"
@@ -23,6 +24,8 @@ constexpr const char* examples = R"(Examples:
   tracelens info rank0.json.gz                   what is in the trace, and its quality
   tracelens info rank0.json.gz --json            the same for scripts
   tracelens report rank0.json.gz --csv tables    the tables behind it, as CSV
+  tracelens cost gemm --M 4096 --N 4096 --K 4096 --dtype bf16 --platform MI300X
+                                                 what an op costs, and its roofline
   tracelens synth -o trace.json --bytes 1G       a synthetic trace of that size
 
 Exit codes: 0 done, 1 internal fault, 2 wrong usage, 3 nothing to analyse.)";
@@ -77,6 +80,10 @@ void add_report_options(CLI::App& command, ReportOptions& options) {
                     "GPU for the rooflines: a name such as MI300X, or a platform file (default: the device "
                     "that the trace names)")
         ->option_text("NAME|FILE");
+    command
+        .add_option("--extension-file", options.extension_file,
+                    "Cost models of your own ops, a JSON file (see tracelens cost --help)")
+        ->option_text("FILE");
     command.add_flag("--include-unlinked-kernels", options.include_unlinked,
                      "Count GPU work whose launch is not in the trace in the timeline");
     command
@@ -151,6 +158,10 @@ int run_command_line(int argc, char** argv) {
     add_common(*report_command, report.common);
     add_report_options(*report_command, report);
 
+    CostOptions cost;
+    CLI::App* const cost_command = app.add_subcommand("cost", "What an op costs, from its shapes alone");
+    add_cost_options(*cost_command, cost);
+
     SynthOptions synth;
     CLI::App* const synth_command = app.add_subcommand("synth", "Write a synthetic trace");
     add_synth_options(*synth_command, synth);
@@ -169,6 +180,7 @@ int run_command_line(int argc, char** argv) {
         std::fputs("report: nothing to write; give --csv DIR, --xlsx FILE or --json FILE\n", stderr);
         return exit_usage;
     }
+    if (cost_command->parsed()) return run_cost(cost);
     if (synth_command->parsed()) return run_synth(synth);
     return run_analyze(analyze);
 }

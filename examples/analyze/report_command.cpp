@@ -8,6 +8,7 @@
 
 #include <tracelens/analyze/category_sheets.hpp>
 #include <tracelens/analyze/collectives.hpp>
+#include <tracelens/analyze/cost_diagnostics.hpp>
 #include <tracelens/analyze/kernel_tables.hpp>
 #include <tracelens/analyze/launch_statistics.hpp>
 #include <tracelens/analyze/launchers.hpp>
@@ -23,6 +24,7 @@
 #include <tracelens/write/json.hpp>
 #include <tracelens/write/xlsx.hpp>
 
+#include "extension_file.hpp"
 #include "platforms.hpp"
 #include "session.hpp"
 
@@ -40,12 +42,14 @@ struct Sheet {
 class ReportTables {
   public:
     /// `platform` may be null.
-    ReportTables(const Session& session, const ReportOptions& options, const Platform* platform)
+    ReportTables(const Session& session, const ReportOptions& options, const Platform* platform,
+                 const ModelRegistry& registry)
         : session_(session),
           options_(options),
           platform_(platform),
           reference_(options.common.compat == Compat::reference),
-          rules_(reference_ ? ClassRules::reference : ClassRules::full) {
+          rules_(reference_ ? ClassRules::reference : ClassRules::full),
+          registry_(registry) {
         if (options.recompute) marks_ = mark_recompute(*session.tree);
         LauncherOptions charging;
         charging.rules = rules_;
@@ -143,6 +147,7 @@ class ReportTables {
         if (!reference_) inputs.excluded = &session_.quality.excluded;
         const WorkUnitOptions units{rules_, inputs.python_frames};
         const std::vector<WorkUnit> work = find_work_units(*session_.tree, backward, costs, units);
+        print_diagnostics(cost_diagnostics(*session_.tree, costs, work), true);
         add_with_rows("unified_perf_summary", unified_perf_summary(inputs, work));
         std::vector<CategorySheet> sheets = category_sheets(inputs, {options_.group_by_num_kernels});
         std::vector<CategorySheet> beside;
@@ -208,7 +213,7 @@ class ReportTables {
     const Platform* platform_;
     bool reference_;
     ClassRules rules_;
-    ModelRegistry registry_;
+    const ModelRegistry& registry_;
     RecomputeMarks marks_;
     Launchers launchers_;
     double total_time_us_ = 0;
@@ -256,6 +261,11 @@ std::vector<OutputFile> output_files(const std::vector<Sheet>& sheets, const Rep
 }  // namespace
 
 int run_report(const ReportOptions& options) {
+    ModelRegistry registry;
+    if (const auto added = add_extension_file(registry, options.extension_file); !added) {
+        fmt::print(stderr, "tracelens: {}\n", added.failure().message());
+        return exit_usage;
+    }
     SessionOptions wanted;
     wanted.common = options.common;
     wanted.include_unlinked = options.include_unlinked;
@@ -274,7 +284,11 @@ int run_report(const ReportOptions& options) {
         return exit_usage;
     }
     const Platform* const limits = *platform ? &**platform : nullptr;
-    const std::vector<Sheet> sheets = ReportTables(session, options, limits).make();
+    if (limits != nullptr && !options.common.quiet) {
+        fmt::print("platform: {}{} (figures: {})\n", limits->name,
+                   options.platform.empty() ? ", the device of the trace" : "", to_string(limits->figures));
+    }
+    const std::vector<Sheet> sheets = ReportTables(session, options, limits, registry).make();
     const auto done = [&](const std::string& path, const Result<Done>& written) {
         if (!written)
             fmt::print(stderr, "tracelens: {}\n", written.failure().message());

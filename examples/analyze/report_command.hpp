@@ -11,10 +11,11 @@ namespace driver {
 
 struct ReportOptions {
     CommonOptions common;
-    std::string csv_folder;  ///< empty: no CSV files
-    std::string json_file;   ///< empty: no JSON file
-    std::string xlsx_file;   ///< empty: no workbook
-    std::string platform;    ///< name or file; empty: what the trace names, as far as it is known
+    std::string csv_folder;      ///< empty: no CSV files
+    std::string json_file;       ///< empty: no JSON file
+    std::string xlsx_file;       ///< empty: no workbook
+    std::string platform;        ///< name or file; empty: what the trace names, as far as it is known
+    std::string extension_file;  ///< cost models of the user's own; empty: none
     bool include_unlinked = false;
     std::optional<double> micro_idle_us;
     bool kernel_summary = false;

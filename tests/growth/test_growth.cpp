@@ -5,6 +5,8 @@
 
 #include <doctest/doctest.h>
 
+#include <tracelens/analyze/category_sheets.hpp>
+#include <tracelens/analyze/collectives.hpp>
 #include <tracelens/analyze/kernel_tables.hpp>
 #include <tracelens/analyze/kernels.hpp>
 #include <tracelens/analyze/launch_statistics.hpp>
@@ -14,6 +16,10 @@
 #include <tracelens/analyze/quality.hpp>
 #include <tracelens/analyze/recompute.hpp>
 #include <tracelens/analyze/timeline.hpp>
+#include <tracelens/analyze/unified_perf.hpp>
+#include <tracelens/analyze/work_units.hpp>
+#include <tracelens/model/backward_links.hpp>
+#include <tracelens/perf/registry.hpp>
 #include <tracelens/read/kineto.hpp>
 #include <tracelens/write/csv.hpp>
 
@@ -89,6 +95,19 @@ Run run(const std::string& text) {
         const Overlaps overlaps = find_overlaps(*tree, events);
         ops_unique_args_overlap(*tree, launchers, overlaps, tables);
     });
+    const ModelRegistry registry;
+    OpCosts costs(*tree, registry, CostRules::full);
+    BackwardLinks backward;
+    run.count("backward links", [&] { backward = link_backward(trace); });
+    std::vector<WorkUnit> units;
+    run.count("work units", [&] {
+        units = find_work_units(*tree, backward, costs, {ClassRules::full, true});
+    });
+    PerfInputs perf{*tree, links, backward, launchers, costs};
+    perf.call_stacks = perf.python_frames = true;
+    run.count("unified_perf_summary", [&] { unified_perf_summary(perf, units); });
+    run.count("category sheets", [&] { category_sheets(perf); });
+    run.count("coll_analysis", [&] { collective_summary(trace); });
     KernelTableOptions kernels;
     kernels.total_time_us = 1;
     run.count("kernel_summary", [&] { kernel_summary(*tree, links, launchers, kernels); });

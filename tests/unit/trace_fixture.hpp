@@ -54,6 +54,13 @@ class TraceFixture {
         return *this;
     }
 
+    /// The stream of GPU work that does not name one.
+    TraceFixture& on_assumed_stream(std::int64_t device, std::int64_t thread) {
+        on_stream(device, thread);
+        stream_.stream_is_assumed = true;
+        return *this;
+    }
+
     /// `json` is compact JSON text.
     TraceFixture& with_arg(std::string_view key, std::string_view json) {
         args_.push_back({builder_.strings().intern(key), builder_.strings().intern(json)});
