@@ -54,7 +54,6 @@ TEST_CASE("the reference's option spellings give the same files as the hyphenate
                                                       "UnaryElementwise.csv",
                                                       "Normalization.csv",
                                                       "Reduce_fwd.csv",
-                                                      "Reduce_bwd.csv",
                                                       "coll_analysis.csv",
                                                       "kernel_summary.csv",
                                                       "kernel_summary_by_category.csv",

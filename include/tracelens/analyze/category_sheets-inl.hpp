@@ -382,13 +382,9 @@ class CategorySheets {
             if (!without.empty() && in_.tree.name_text(node) == without) continue;
             if (pass == Pass::backward && in_.backward.backwards_of(node).empty()) continue;
             const Cost& cost = in_.costs.cost(node, pass);
-            const bool kept_without_cost = !reference_ && pass == Pass::forward;
-            const bool priced = cost.ok() && !fails_in_reference(in_, cost);
-            if (!priced && !kept_without_cost) continue;
+            if (pass == Pass::backward && !reference_ && gradient_has_own_model(node)) continue;
             SheetUse use;
             use.node = node;
-            use.cost = cost.ok() ? &cost : nullptr;
-            if (cost.ok()) use.params = cost.params;
             if (pass == Pass::backward) {
                 use.kernels = backward_gpu_events(in_.tree, in_.backward, node);
             } else {
@@ -396,8 +392,12 @@ class CategorySheets {
                 use.kernels.assign(below.begin(), below.end());
                 std::sort(use.kernels.begin(), use.kernels.end());
             }
-            if (cost.ok() && in_.costs.model_of(node)->layout_from_kernels)
-                add_transpose(use.params, trace_, use.kernels, in_.rules);
+            const bool kept_without_cost = !reference_ && pass == Pass::forward;
+            const bool priced =
+                cost.ok() && complete_params(use.params, cost, in_.costs.model_of(node), trace_, use.kernels,
+                                             in_.platform, in_.rules, in_.costs.rules());
+            if (!priced && !kept_without_cost) continue;
+            if (priced) use.cost = &cost;
             use.kernel_us = trace_.to_us(busy_ticks(trace_, use.kernels, in_.excluded));
             // Only launchers know what runs beside their own kernels.
             const std::uint32_t row = in_.launchers.row_of_node[node];
@@ -407,6 +407,23 @@ class CategorySheets {
             uses.push_back(std::move(use));
         }
         return uses;
+    }
+
+    /// Whether an op with a model of its own launches below a linked backward node: it has a row itself.
+    bool gradient_has_own_model(NodeId forward) {
+        std::vector<NodeId> pending;
+        for (const auto& [op, backward] : in_.backward.backwards_of(forward)) pending.push_back(backward);
+        while (!pending.empty()) {
+            const NodeId node = pending.back();
+            pending.pop_back();
+            const NodeId first = in_.tree.first_child(node);
+            for (NodeId child = first; child != no_node; child = in_.tree.next_sibling(child)) {
+                if (in_.tree.kind(child) != EventKind::cpu_op || !in_.tree.on_gpu_path(child)) continue;
+                if (in_.costs.is_modelled(child)) return true;
+                pending.push_back(child);
+            }
+        }
+        return false;
     }
 
     const PerfInputs& in_;

@@ -139,14 +139,15 @@ inline Table collective_summary(const Trace& trace, ClassRules rules = ClassRule
             if (!bytes) return {};
             return static_cast<double>(std::get<std::int64_t>(fields[count])) * *bytes / (1024.0 * 1024.0);
         };
+        const std::int64_t stream = reference ? track.recorded_stream() : track.stream;
         const bool whole =
             std::none_of(fields.begin(), fields.end(), [](const Cell& cell) { return cell.index() == 0; }) &&
-            track.stream != no_number;
+            stream != no_number;
         if (reference && !whole) continue;
         const bool ranked = !reference && track.rank != no_number;
         std::vector<Cell> cells = {ranked ? track.rank : std::int64_t{0}};
         cells.insert(cells.end(), fields.begin(), fields.end());
-        cells.push_back(track.stream == no_number ? Cell{} : Cell{track.stream});
+        cells.push_back(stream == no_number ? Cell{} : Cell{stream});
         cells.push_back(megabytes(in_count));
         cells.push_back(megabytes(out_count));
         cells.emplace_back(trace.recorded_us(event));

@@ -19,6 +19,7 @@
 #include <tracelens/perf/cost.hpp>
 #include <tracelens/perf/gemm.hpp>
 #include <tracelens/perf/platform.hpp>
+#include <tracelens/perf/registry.hpp>
 #include <tracelens/perf/roofline.hpp>
 
 namespace tracelens {
@@ -108,16 +109,27 @@ inline std::vector<EventId> backward_gpu_events(const CallTree& tree, const Back
     return events;
 }
 
-/// Adds the parameter `transpose` to those of a matrix product, when the name of one of its kernels (by
-/// start) tells how the operands lie in memory.
-inline void add_transpose(std::vector<Param>& params, const Trace& trace, std::span<const EventId> kernels,
-                          ClassRules rules) {
+/// What the kernels of a matrix product (in any order) tell of the layout of its operands: the first by start
+/// that tells anything.
+inline KernelName operand_layout(const Trace& trace, std::span<const EventId> kernels, ClassRules rules) {
     std::vector<EventId> by_start(kernels.begin(), kernels.end());
     std::sort(by_start.begin(), by_start.end());
     std::vector<std::string_view> names;
     for (const EventId kernel : by_start) names.push_back(trace.name_of(kernel));
-    const KernelName first = first_gemm_name(names, rules);
-    if (first.is_gemm) params.push_back({"transpose", to_transpose_param(first)});
+    return first_gemm_name(names, rules);
+}
+
+/// What comes of a cost once the kernels are known: the parameter `transpose` of matrix products is added.
+/// False when the reference fails on the name of a kernel or on a zero in the platform file.
+inline bool complete_params(std::vector<Param>& params, const Cost& cost, const RegisteredModel* model,
+                            const Trace& trace, std::span<const EventId> kernels, const Platform* platform,
+                            ClassRules rules, CostRules cost_rules) {
+    params = cost.params;
+    if (platform != nullptr && roofline_fails(cost, *platform, cost_rules)) return false;
+    if (model == nullptr || !model->layout_from_kernels) return true;
+    const KernelName layout = operand_layout(trace, kernels, rules);
+    if (layout.is_gemm) params.push_back({"transpose", to_transpose_param(layout)});
+    return !layout.is_malformed;
 }
 
 }  // namespace tracelens

@@ -19,11 +19,6 @@ namespace tracelens {
 
 namespace detail {
 
-/// Whether the reference loses a row to a zero in the platform file.
-inline bool fails_in_reference(const PerfInputs& inputs, const Cost& cost) {
-    return inputs.platform != nullptr && roofline_fails(cost, *inputs.platform, inputs.costs.rules());
-}
-
 constexpr DetailRule detail_rule(ClassRules rules) noexcept {
     return rules == ClassRules::reference ? DetailRule::positional : DetailRule::by_sequence;
 }
@@ -87,7 +82,11 @@ class UnifiedPerfTable {
                                                 : gpu_events_by_launch(in_.tree, in_.links, unit.node);
         const Cost* cost = cost_of(unit);
         if (cost != nullptr && cost->status == CostStatus::unsupported && reference_) return;
-        const bool priced = cost != nullptr && cost->ok() && !fails_in_reference(in_, *cost);
+        std::vector<Param> params;
+        const bool priced =
+            cost != nullptr && cost->ok() &&
+            complete_params(params, *cost, in_.costs.model_of(unit.node), trace_,
+                            in_.tree.gpu_events(unit.node), in_.platform, in_.rules, in_.costs.rules());
 
         const std::string name = name_of(unit);
         const std::string category = category_of(unit, name);
@@ -110,8 +109,9 @@ class UnifiedPerfTable {
                        in_.platform, in_.costs.rules());
         const std::array metric_cells = metrics.cells();
         cells.insert(cells.end(), metric_cells.begin(), metric_cells.end());
-        const std::string params = priced ? params_of(unit, *cost) : std::string();
-        cells.push_back(params.empty() ? Cell{} : Cell{std::string_view(params)});
+        std::string params_text;
+        if (priced) params_text = reference_ ? params_python(params) : params_json(params);
+        cells.push_back(params_text.empty() ? Cell{} : Cell{std::string_view(params_text)});
         RowOverlap overlap;
         if (in_.overlaps != nullptr) {
             overlap = row_overlap(trace_, kernels_for_overlap(unit, events), *in_.overlaps);
@@ -139,15 +139,6 @@ class UnifiedPerfTable {
                                        : &in_.costs.cost(unit.node);
     }
 
-    /// The parameters as text, with the operand layout that the kernels of a matrix product reveal.
-    std::string params_of(const WorkUnit& unit, const Cost& cost) {
-        std::vector<Param> params = cost.params;
-        const RegisteredModel* const model = in_.costs.model_of(unit.node);
-        if (model != nullptr && model->layout_from_kernels)
-            add_transpose(params, trace_, in_.tree.gpu_events(unit.node), in_.rules);
-        return reference_ ? params_python(params) : params_json(params);
-    }
-
     std::string name_of(const WorkUnit& unit) const {
         std::string name(in_.tree.name_text(unit.node));
         if (!unit.is_leftover()) return name;
@@ -165,7 +156,7 @@ class UnifiedPerfTable {
             return std::string(known.empty() ? op_category_by_kernel(trace_.text(first)) : known);
         }
         if (const RegisteredModel* const model = in_.costs.model_of(unit.node);
-            model != nullptr && op_category_by_name(name, in_.rules).empty())
+            model != nullptr && model->is_added)
             return model->category;
         return std::string(categorize_(in_.tree.name(unit.node), first));
     }

@@ -103,7 +103,8 @@ class WorkUnitFinder {
 
     /// Makes a unit of a node that launches, if it is one. True when its children are not to be visited.
     bool collect(NodeId node) {
-        if (is_op(node) && costs_.is_modelled(node)) {
+        // The reference goes by the name alone: a Python frame of a modelled name is a unit to it.
+        if ((is_op(node) || reference_) && costs_.is_modelled(node)) {
             units_.push_back({node, no_event, no_node, true});
             return true;
         }

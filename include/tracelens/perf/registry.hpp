@@ -35,6 +35,8 @@ struct RegisteredModel {
     std::string sheet;              ///< per-category sheet; empty for none
     /// The names of its kernels tell how the operands lie in memory: a parameter `transpose` is added.
     bool layout_from_kernels = false;
+    bool is_added =
+        false;  ///< by `ModelRegistry::add`: its category goes before the built-in table of categories
 };
 
 class ModelRegistry {
@@ -64,7 +66,10 @@ class ModelRegistry {
     }
 
     /// Adds the model of an op, or replaces it.
-    void add(std::string name, RegisteredModel model) { models_[std::move(name)] = std::move(model); }
+    void add(std::string name, RegisteredModel model) {
+        model.is_added = true;
+        models_[std::move(name)] = std::move(model);
+    }
 
     /// The model of an op by its exact name, or nothing.
     const RegisteredModel* find(std::string_view name) const {

@@ -184,7 +184,7 @@ TEST_CASE("sheets: a zero in the platform file costs the reference the row") {
 }
 
 // The parser fails on such a name, and with it the row (spec 03, sections 3.1.3, 3.5 and 3.6.1).
-TEST_CASE("sheets: a malformed kernel name costs the reference the row" * doctest::may_fail()) {
+TEST_CASE("sheets: a malformed kernel name costs the reference the row") {
     TraceFixture file;
     add_mm(file, 0, 10, "nvjet_x_T");
     CHECK(sheet_names(sheets_of(std::move(file), ClassRules::reference)) == "");
@@ -268,13 +268,13 @@ TEST_CASE("sheets: backward ops with a model of their own are in the backward sh
 }
 
 // "Move every row whose op category ends in `_bwd` to the bwd sheet and list a kernel once" (section 11.3).
-TEST_CASE("sheets: backward kernels are listed once" * doctest::may_fail()) {
+TEST_CASE("sheets: backward kernels are listed once") {
     const Sheets sheets = sheets_of(attention("flash_attn::_flash_attn_backward"), ClassRules::full);
     CHECK(sheet_rows(sheets, "SDPA_bwd") == "flash_attn::_flash_attn_backward 60.0");
 }
 
 // "Omit a linked backward row when a deeper op has its own model" (section 11.3).
-TEST_CASE("sheets: no gradient of an op whose backward node runs modelled ops" * doctest::may_fail()) {
+TEST_CASE("sheets: no gradient of an op whose backward node runs modelled ops") {
     const auto file = [] {
         TraceFixture made;
         made.op("first", 0, us(1));

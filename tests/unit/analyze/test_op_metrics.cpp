@@ -78,7 +78,8 @@ std::string transpose(const std::vector<std::string_view>& kernels, ClassRules r
     std::vector<EventId> events = fixture::gpu_events(trace);
     std::reverse(events.begin(), events.end());  // they are looked at by start
     std::vector<Param> params = {{"M", ParamValue::integer(1.0)}};
-    add_transpose(params, trace, events, rules);
+    const KernelName layout = operand_layout(trace, events, rules);
+    if (layout.is_gemm) params.push_back({"transpose", to_transpose_param(layout)});
     return params_python(params);
 }
 
