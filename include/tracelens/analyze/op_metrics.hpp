@@ -87,7 +87,7 @@ inline OpMetrics op_metrics(const Cost* cost, double kernel_us, const Platform* 
     return metrics;
 }
 
-/// The GPU events of the backward ops that are linked to a forward op or to one below it, in preorder.
+/// The GPU events of the backward ops that are linked to a forward op or to one below it, ascending.
 inline std::vector<EventId> backward_gpu_events(const CallTree& tree, const BackwardLinks& links,
                                                 NodeId forward) {
     std::vector<EventId> events;
