@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <numeric>
 #include <span>
 #include <string_view>
 #include <utility>
 
 #include <tracelens/analyze/category_sheets.hpp>
+#include <tracelens/analyze/op_tables.hpp>
 #include <tracelens/classify/op_table.hpp>
 #include <tracelens/model/track_names.hpp>
 #include <tracelens/perf/param_text.hpp>
@@ -79,6 +81,7 @@ class CategoryTable {
         std::string_view name;
         std::string title;
         bool any_integer = false;
+        bool any_huge = false;  ///< whole numbers that doubles do not tell apart
         bool any_real = false;
         bool any_boolean = false;
         bool any_other = false;
@@ -86,11 +89,8 @@ class CategoryTable {
         std::size_t present = 0;
 
         bool is_numeric() const noexcept { return (any_integer || any_real) && !any_boolean && !any_other; }
-        bool is_boolean() const noexcept {
-            return any_boolean && !any_integer && !any_real && !any_other && !any_none;
-        }
         ColumnType clean_type() const noexcept {
-            if (is_numeric()) return any_real ? ColumnType::real : ColumnType::integer;
+            if (is_numeric()) return any_real || any_huge ? ColumnType::real : ColumnType::integer;
             if (any_boolean && !any_integer && !any_real && !any_other) return ColumnType::boolean;
             return any_other ? ColumnType::nested : ColumnType::text;
         }
@@ -110,6 +110,8 @@ class CategoryTable {
                 const Kind kind = param.value.kind;
                 ++column->present;
                 column->any_integer = column->any_integer || kind == Kind::integer;
+                constexpr double exact = 9007199254740992.0;  // 2^53
+                column->any_huge = column->any_huge || !(std::fabs(param.value.number) <= exact);
                 column->any_real = column->any_real || kind == Kind::real;
                 column->any_boolean = column->any_boolean || kind == Kind::boolean;
                 column->any_none = column->any_none || kind == Kind::none;
@@ -204,8 +206,7 @@ class CategoryTable {
                      {names_.process_name(track), names_.process_label(track), names_.thread_name(track)});
         for (const std::string_view column : shape_args)
             cells.push_back(shape_cell(in_.tree, use.node, column));
-        cells.emplace_back(
-            std::int64_t{in_.tree.is_overlay(use.node) ? use.node : trace_.file_index[use.node]});
+        cells.emplace_back(node_uid(in_.tree, use.node));
         const OpMetrics metrics = op_metrics(use.cost, use.kernel_us, in_.platform, in_.costs.rules());
         const std::array metric_cells = metrics.cells();
         cells.insert(cells.end(), metric_cells.begin(), metric_cells.end());

@@ -55,6 +55,11 @@ inline Cell shape_cell(const CallTree& tree, NodeId node, std::string_view key) 
     return value && *value != "null" ? Cell{*value} : Cell{};
 }
 
+/// The number of a node in the tables: its place in the file, or its own id for overlay nodes.
+inline std::int64_t node_uid(const CallTree& tree, NodeId node) noexcept {
+    return tree.is_overlay(node) ? node : tree.trace().file_index[node];
+}
+
 inline bool is_recompute(const OpTableOptions& options, NodeId node) {
     return options.recompute != nullptr && (*options.recompute)[node];
 }
@@ -331,8 +336,7 @@ class UniqueArgsTable {
             cells.emplace_back(each.function(direct));
             cells.emplace_back(each.function(subtree));
         }
-        cells.emplace_back(
-            std::int64_t{tree_.is_overlay(first.node) ? first.node : trace_.file_index[first.node]});
+        cells.emplace_back(node_uid(tree_, first.node));
         const KernelDetails details = kernel_details(trace_, launches, rule_);
         const std::string full = to_json(trace_, details);
         const std::string brief = to_short_json(trace_, details);

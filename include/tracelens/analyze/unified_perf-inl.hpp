@@ -164,8 +164,7 @@ class UnifiedPerfTable {
     /// Leftover units have numbers behind those of all events.
     Cell uid_of(const WorkUnit& unit) {
         if (unit.is_leftover()) return static_cast<std::int64_t>(trace_.file_events + leftovers_++);
-        if (in_.tree.is_overlay(unit.node)) return std::int64_t{unit.node};
-        return std::int64_t{trace_.file_index[unit.node]};
+        return node_uid(in_.tree, unit.node);
     }
 
     /// How long the op took on the host. The reference gives every leftover kernel the whole time of its
